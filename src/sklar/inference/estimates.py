@@ -30,6 +30,7 @@ from scipy.special import stdtrit
 
 from sklar.arrays import Floats
 from sklar.errors import UsageError
+from sklar.given_numbers import is_number
 from sklar.inference.answers.questions import Enquiry
 from sklar.inference.answers.statistics import Asked, asked_numbers
 from sklar.inference.one_step import OneStep
@@ -133,8 +134,7 @@ class _Answer:
 
 def checked_confidence(confidence: Any) -> float:
     """A confidence between 0 and 1, or a plain refusal."""
-    real = isinstance(confidence, float | int) and not isinstance(confidence, bool)
-    if not real or not 0 < confidence < 1:
+    if not is_number(confidence) or not 0 < confidence < 1:
         raise UsageError(f"confidence must lie between 0 and 1, without the ends, as 0.95; {confidence!r} was given.")
     return float(confidence)
 

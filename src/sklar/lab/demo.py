@@ -70,12 +70,12 @@ def demo(
     from sklar.accounting.budget import Budget
     from sklar.accounting.ledger import create_ledger
     from sklar.export.write import write_table
+    from sklar.given_numbers import whole_number
     from sklar.lab.evaluate import report_on
     from sklar.methods.registry import find_method
     from sklar.pipeline.bundle.bundle import bundle
     from sklar.pipeline.fit.run import fit
     from sklar.pipeline.sampling.write import SampleRequest, sample_to_file
-    from sklar.sample.draw import whole_number
 
     rows = whole_number(rows, "the number of rows")
     budget, chosen = Budget(epsilon=epsilon, delta=DELTA), find_method(method)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from sklar.errors import OutputError, UsageError
+from sklar.given_numbers import is_number, whole_number
 from sklar.lab.attacks.method import METHOD_ATTACKS, attack_method
 from sklar.lab.attacks.release import Attack, write_attack_report
 from sklar.lab.attacks.result import Progress, five_numbers
@@ -264,9 +265,8 @@ def _check(attacks: Sequence[str], privacy: str, weight: float, sets: int) -> No
         raise UsageError(f"privacy is one of {', '.join(PRIVACY)}; found {privacy!r}.")
     if PRIVACY[privacy] not in attacks:
         raise UsageError(f"privacy by '{privacy}' comes from the attack '{PRIVACY[privacy]}'; name that one, too.")
-    if isinstance(sets, bool) or not isinstance(sets, int) or sets < 1:
-        raise UsageError(f"sets is a whole number of at least 1; found {sets!r}.")
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
+    whole_number(sets, "sets")
+    if not is_number(weight) or not 0 <= weight <= 1:
         raise UsageError(f"the weight of privacy lies between 0 and 1; found {weight!r}.")
 
 

@@ -356,8 +356,8 @@ class Model:
             done: Told how many more tables there are: one, after each.
         """
         from sklar.export.arrow import to_arrow
+        from sklar.given_numbers import whole_number
         from sklar.pipeline.estimation.making import make_implicates
-        from sklar.sample.draw import whole_number
         from sklar.sample.rng import seed_entropy
 
         self._require_single_rows("implicates")

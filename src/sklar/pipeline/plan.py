@@ -13,6 +13,7 @@ from sklar import notebook
 from sklar.accounting.budget import Budget
 from sklar.accounting.unit import Neighbours, Unit, unit_of
 from sklar.errors import BudgetError, UsageError
+from sklar.given_numbers import plain_options, whole_number
 from sklar.methods.expectation import Expectation, sampling_error
 from sklar.methods.method import Method
 from sklar.methods.registry import find_method
@@ -209,10 +210,9 @@ def plan(
         UsageError: If the number of rows is not positive, or the method, an option or the wish is unknown.
         BudgetError: If the budget is not usable.
     """
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise UsageError("rows must be a whole number of at least 1")
+    rows = whole_number(rows, "rows")
     unit = unit_of(schema.person, neighbours or find_method(method).neighbours, rows_per_person)
-    asked = Request(schema, method, options or {}, target, unit, rows)
+    asked = Request(schema, method, plain_options(options), target, unit, rows)
     wanted = _budgets(epsilon)
     if not wanted or (wanted == [None] and rho is None and want is None):
         raise BudgetError("epsilon has no default: say which to plan for, as epsilon=[0.5, 1, 3]")

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
+from sklar.given_numbers import whole_number
 from sklar.pipeline.fit.request import FitRequest, fit_request
 from sklar.pipeline.fit.run import fitting
 from sklar.pipeline.model import Model
 from sklar.pipeline.sampling.write import SampleRequest, sample_to_file
-from sklar.sample.draw import whole_number
 from sklar.sample.rng import seed_entropy
 from sklar.schema.table import Schema
 

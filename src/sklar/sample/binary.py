@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklar.errors import UsageError
+from sklar.given_numbers import whole_number
 from sklar.model.onehot.model import OneHotModel
 from sklar.model.protocol import TableModel
 from sklar.sample.conditions import NULL, shown_number
-from sklar.sample.draw import BLOCK_ROWS, whole_number
+from sklar.sample.draw import BLOCK_ROWS
 from sklar.sample.rng import seed_entropy, substream
 from sklar.schema.columns import Column, Labels
 from sklar.schema.coordinates import Coordinates

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from sklar.arrays import one_blas_thread
 from sklar.errors import UsageError
+from sklar.given_numbers import whole_number
 from sklar.model.conditioning import simulate_given
 from sklar.model.linked import LinkedModel
 from sklar.model.proportion import in_proportion
@@ -179,17 +179,6 @@ def _draw_rows(
 
     as_asked = partial(conditions_hold, schema, conditions) if conditions else None
     return enforce(schema, draw(rows, first=True), draw, rng, as_asked), rows * worth / drawn
-
-
-def whole_number(value: Any, what: str) -> int:
-    """A whole number of at least one, or a plain refusal."""
-    try:
-        number = 0 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise UsageError(f"{what} must be a whole number of at least 1; found {value!r}.")
-    return number
 
 
 def _codes(

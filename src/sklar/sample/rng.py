@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import operator
 import zlib
 from collections.abc import Callable
 
 import numpy as np
 
 from sklar.errors import UsageError
+from sklar.given_numbers import is_whole
 
 
 def seed_entropy(seed: int | None) -> int:
     """The number that fixes every stream: the seed itself, or fresh entropy of the system if there is none."""
     if seed is None:
         return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
-    try:
-        value = operator.index(seed)
-    except TypeError:
-        value = -1
-    if isinstance(seed, bool) or value < 0:
+    if not is_whole(seed, 0):
         raise UsageError(f"seed must be a whole number of at least 0, or left out; found {seed!r}.")
-    return value
+    return int(seed)
 
 
 def generator(seed: int | None) -> np.random.Generator:

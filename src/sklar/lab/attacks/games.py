@@ -17,7 +17,6 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from multiprocessing import get_context
-from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
@@ -28,6 +27,7 @@ import numpy.typing as npt
 from sklar.arrays import Floats
 from sklar.errors import OutputError, UsageError
 from sklar.export.atomic import atomic_file
+from sklar.given_numbers import is_whole, whole_number
 from sklar.lab.attacks.regression import DesignLayout, layout_of
 from sklar.lab.attacks.result import Progress
 from sklar.lab.metrics.copies import row_keys
@@ -148,8 +148,7 @@ def find_profile(profiles: dict[str, Any], name: str, changes: Mapping[str, Any]
     for key, value in (changes or {}).items():
         if key not in asdict(profile):
             raise UsageError(f"a profile has no parameter '{key}'; it has: {', '.join(asdict(profile))}.")
-        if isinstance(value, bool) or not isinstance(value, int) or value < 2:
-            raise UsageError(f"{key} must be a whole number of at least 2; found {value!r}.")
+        whole_number(value, key, 2)
     return replace(profile, **(changes or {}))
 
 
@@ -175,7 +174,7 @@ def choose_targets(
 
 
 def _require_places(rows: Sequence[int], total: int) -> list[int]:
-    wrong = [row for row in rows if isinstance(row, bool) or not isinstance(row, Integral) or not 0 <= row < total]
+    wrong = [row for row in rows if not is_whole(row, 0, total - 1)]
     if wrong or not len(rows):
         raise UsageError(
             f"targets are places of rows in the real table, from 0 to {total - 1:,}; "

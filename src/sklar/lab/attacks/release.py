@@ -6,11 +6,11 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from numbers import Integral, Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from sklar.errors import UsageError
+from sklar.given_numbers import is_number, is_whole
 from sklar.lab.attacks.attribute import infer_attributes
 from sklar.lab.attacks.closeness import find_copies, monte_carlo
 from sklar.lab.attacks.result import LABEL, Attacked, AttackResult, Progress
@@ -198,19 +198,11 @@ def require_option(kind: str, name: str, value: Any) -> None:
 
 
 def _whole(least: int) -> Check:
-    return lambda value: _is_whole(value, least), f"a whole number of at least {least}"
+    return lambda value: is_whole(value, least), f"a whole number of at least {least}"
 
 
 def _number(low: float, high: float, words: str) -> Check:
-    return lambda value: _is_number(value) and low < float(value) < high, words
-
-
-def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
+    return lambda value: is_number(value) and low < float(value) < high, words
 
 
 def _listed(inside: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -225,7 +217,7 @@ def _is(*kinds: type) -> Callable[[Any], bool]:
 
 TEXT: Check = (_is(str), "a word")
 NAMES: Check = (lambda value: isinstance(value, str) or _listed(_is(str))(value), "a name or a list of names")
-PLACES: Check = (_listed(lambda x: _is_whole(x, 0)), "a list of rows, as [3, 17]")
+PLACES: Check = (_listed(lambda x: is_whole(x, 0)), "a list of rows, as [3, 17]")
 CHECKS: dict[str, Check] = {
     "seed": _whole(0), "iterations": _whole(1), "cells": _whole(2), "guesses": _whole(1), "bootstraps": _whole(2),
     "random_targets": _whole(0), "workers": _whole(1), "targets": _whole(1), "shadow.targets": PLACES,
@@ -239,7 +231,7 @@ CHECKS: dict[str, Check] = {
     "epsilon": _number(0.0, math.inf, "a number above 0"),
     "changes": (_is(Mapping), "parameters of the profile by name, as {'iterations': 5}"),
     "settings": (_is(Mapping), "settings of the method by name, as {'epsilon': 1.0}"),
-    "levels": (_listed(lambda x: _is_whole(x, 1)), "a list of truncation levels, as [1, 5, 10]"),
+    "levels": (_listed(lambda x: is_whole(x, 1)), "a list of truncation levels, as [1, 5, 10]"),
     "state": (_is(str, PathLike), "the path of a folder"),
 }  # fmt: skip
 """By option, or by attack and option where options of one name differ; how values are refused before any work."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from sklar.arrays import usable_cores
 from sklar.errors import BudgetError, UsageError
+from sklar.given_numbers import whole_number
 from sklar.lab.compare.peers import Limits
 from sklar.lab.compare.pool import work_off
 from sklar.lab.compare.result import Compared, Row
@@ -28,7 +29,6 @@ from sklar.lab.compare.systems import (
     read_metrics,
     read_systems,
     require_attacks,
-    require_whole,
 )
 from sklar.lab.metrics.bench import read_settings
 from sklar.lab.metrics.ranges import RangeWorkload
@@ -122,15 +122,15 @@ def compare(
     )
     systems, budgets = read_systems(methods, peers or {}, target, facts), read_epsilons(epsilons)
     _require_budgets(systems, budgets, delta, facts)
-    folds, seed = require_whole(folds, "folds", 2, MAX_FOLDS), seed_entropy(seed)
+    folds, seed = whole_number(folds, "folds", 2, MAX_FOLDS), seed_entropy(seed)
     chosen, attacked = read_metrics(metrics, target, facts), require_attacks(attacks)
-    jobs = require_whole(min(MOST_JOBS, usable_cores()) if jobs is None else jobs, "jobs", 1, 64)
+    jobs = whole_number(min(MOST_JOBS, usable_cores()) if jobs is None else jobs, "jobs", 1, 64)
     memory = _positive(peer_memory, "peer_memory")
     limits = Limits(
         seconds=_positive(peer_timeout, "peer_timeout"), memory=None if memory is None else int(memory * 1e9)
     )
     if rows is not None:
-        require_whole(rows, "rows", 1)
+        whole_number(rows, "rows", 1)
     tell = progress or notebook_bar("comparing") or (lambda what, fraction: None)
     tell("reading the table", 0.0)
     # Under the schema's rules, and thinned (always in the same way) if it is very large.

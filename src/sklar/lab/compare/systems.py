@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import sklar
 from sklar.errors import UsageError
+from sklar.given_numbers import plain_options
 from sklar.lab.baselines.registry import BASELINES
 from sklar.methods.registry import find_method
 from sklar.schema.table import Schema
@@ -148,7 +149,7 @@ def read_systems(
     if isinstance(methods, str):
         methods = methods.split(",")
     named = methods if isinstance(methods, Mapping) else {name: {"method": name} for name in methods}
-    found = [_method(name, dict(facts), target, schema) for name, facts in named.items()]
+    found = [_method(name, plain_options(facts), target, schema) for name, facts in named.items()]
     found += [read_peer(name, command) for name, command in peers.items()]
     if not found:
         raise UsageError("name at least one method or peer to compare")
@@ -201,14 +202,6 @@ def read_epsilons(epsilons: Iterable[float] | float) -> tuple[float, ...]:
     if any(not math.isfinite(value) or value <= 0 for value in found):
         raise UsageError(f"epsilons must be numbers above 0; found {given!r}")
     return tuple(found)
-
-
-def require_whole(value: Any, what: str, least: int, most: int | None = None) -> int:
-    """A whole number within bounds."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
-        upper = "" if most is None else f" and at most {most}"
-        raise UsageError(f"{what} must be a whole number of at least {least}{upper}; found {value!r}")
-    return value
 
 
 def read_metrics(metrics: Sequence[str] | None, target: str | None, schema: Schema) -> tuple[str, ...]:

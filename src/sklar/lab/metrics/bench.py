@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sklar.errors import UsageError
+from sklar.given_numbers import whole_number
 from sklar.lab.learning.learners import LEARNERS
 from sklar.lab.metrics.correlations.phik import phik_names
 from sklar.lab.metrics.g_epsilon import checked_measures, checked_weights, chosen_targets
@@ -62,14 +63,12 @@ def read_settings(
 ) -> Settings:
     """What to compute, with unknown columns, learners and measures refused."""
     require_columns(schema, "target", [*([] if target is None else [target]), *(targets or ())])
-    if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= 50:
-        raise UsageError(f"folds must be a whole number from 2 to 50; found {folds!r}.")
     wanted = LEARNERS if learners == "all" else (learners,) if isinstance(learners, str) else learners
     unknown = [name for name in wanted or () if name not in LEARNERS]
     if unknown or (wanted is not None and not wanted):
         raise UsageError(f"there is no learner {unknown}; known are {', '.join(LEARNERS)}, or all.")
     return Settings(
-        target=target, learners=None if wanted is None else tuple(wanted), folds=folds,
+        target=target, learners=None if wanted is None else tuple(wanted), folds=whole_number(folds, "folds", 2, 50),
         weights=checked_weights(weights), targets=tuple(targets) if targets else None,
         measures=None if measures is None else checked_measures(measures), ranges=ranges or RangeWorkload(),
     )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.errors import SklarError, UsageError
+from sklar.given_numbers import whole_number
 from sklar.inference.answers.influence import fisher, influences
 from sklar.inference.answers.questions import Enquiry, checked
 from sklar.inference.answers.statistics import answers, used_columns
@@ -30,7 +31,6 @@ from sklar.pipeline.estimation.kept import ENDING, keep_replicas, key_of, read_k
 from sklar.pipeline.estimation.making import Done, Replicas, make_replicas, mechanism_of
 from sklar.pipeline.estimation.memory import REPLICAS, Memory
 from sklar.pipeline.model_file import Stored, model_digest
-from sklar.sample.draw import whole_number
 from sklar.sample.rng import seed_entropy, substream
 
 MOST_REPLICAS = 1000

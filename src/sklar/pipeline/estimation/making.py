@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sklar.arrays import usable_cores
 from sklar.errors import SklarWarning, UsageError
+from sklar.given_numbers import whole_number
 from sklar.inference.mechanism.replicas import Mechanism, Replica, fit_replica, make_replica, model_rows
 from sklar.inference.mechanism.sums import CodeTable
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model_file import Stored
 from sklar.pipeline.workers import hand_in, model_workers, worker_model
 from sklar.sample.decode import SampledTable
-from sklar.sample.draw import draw_block, whole_number
+from sklar.sample.draw import draw_block
 from sklar.sample.rng import named_streams
 
 if TYPE_CHECKING:

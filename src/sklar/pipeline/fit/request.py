@@ -10,6 +10,7 @@ from typing import Any
 from sklar.accounting.budget import Budget
 from sklar.accounting.unit import Neighbours
 from sklar.errors import BudgetError, UsageError
+from sklar.given_numbers import plain_options
 from sklar.methods.method import Method
 from sklar.methods.registry import BASELINE_NAMES, find_method
 from sklar.pipeline.accept import Criteria, read_criteria
@@ -67,7 +68,7 @@ class FitRequest:
             object.__setattr__(self, "schema", Schema.read(self.schema))
         object.__setattr__(self, "read", read_options(self.read))
         object.__setattr__(self, "prior", as_prior(self.prior))
-        object.__setattr__(self, "options", dict(self.options or {}))
+        object.__setattr__(self, "options", plain_options(self.options))
         if self.accept is not None:
             object.__setattr__(self, "accept", read_criteria(self.accept))
             if not self.check_share:

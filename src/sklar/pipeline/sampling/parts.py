@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from sklar.arrays import usable_cores
 from sklar.errors import OutputError
+from sklar.given_numbers import whole_number
 from sklar.pipeline.model_file import model_digest
 from sklar.pipeline.workers import hand_in, model_workers, worker_model
 from sklar.sample.conditions import read_conditions
-from sklar.sample.draw import BLOCK_ROWS, blocks_of, whole_number
+from sklar.sample.draw import BLOCK_ROWS, blocks_of
 from sklar.sample.rng import seed_entropy
 
 if TYPE_CHECKING:

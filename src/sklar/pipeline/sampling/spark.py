@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sklar.errors import MissingExtraError, UsageError
+from sklar.given_numbers import whole_number
 from sklar.pipeline.model_file import model_digest, read_model, write_model
 from sklar.pipeline.sampling.parts import PART_ROWS, part_tables
 from sklar.sample.conditions import read_conditions
-from sklar.sample.draw import BLOCK_ROWS, whole_number
+from sklar.sample.draw import BLOCK_ROWS
 from sklar.sample.rng import seed_entropy
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from sklar.errors import UsageError
+from sklar.given_numbers import whole_number
 from sklar.notebook import notebook_rows
-from sklar.sample.draw import whole_number
 from sklar.schema.address import TableAddress, file_address, scheme_of, table_address
 
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from sklar.errors import UsageError
+from sklar.given_numbers import is_number, is_whole
 from sklar.lab.baselines.method import OUR_FAMILIES, refuse_ours
 from sklar.lab.vines.fit import check_settings
 from sklar.methods.method import require_listed
@@ -84,14 +85,14 @@ class ShirleyOptions:
                 f"margins='{self.margins}' of 'shirley' has noise of its own and an epsilon; give that alone"
             )
         check_settings(self.families, self.criterion, self.selection)
-        if self.epsilon is not None and not (_number(self.epsilon) and 0 < self.epsilon < float("inf")):
+        if self.epsilon is not None and not (is_number(self.epsilon) and self.epsilon > 0):
             raise UsageError(f"epsilon must be positive and finite, or None for no noise; found {self.epsilon!r}")
         for name in ("noise_delta", "encoder_share", "split"):
             value = getattr(self, name)
-            if not (_number(value) and 0 < value < 1) and (name != "split" or value is not None):
+            if not (is_number(value) and 0 < value < 1) and (name != "split" or value is not None):
                 raise UsageError(f"option '{name}' of 'shirley' lies between 0 and 1, both excluded; found {value!r}")
         trees = self.truncation
-        if trees not in (None, "auto") and (type(trees) is not int or trees < 1):
+        if trees not in (None, "auto") and not is_whole(trees, 1):
             raise UsageError(
                 f"truncation is a whole number of at least 1, None for all trees, or 'auto'; found {trees!r}"
             )
@@ -162,7 +163,3 @@ def _check_reference(schema: Schema, options: ShirleyOptions) -> None:
             f"encoder 'glmm' needs a reference with two values or with ordered ones; '{name}' has {levels} categories "
             "without order"
         )
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
