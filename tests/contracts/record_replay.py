@@ -25,6 +25,14 @@ from sklar.private.recorder import Recorder
 from sklar.release.charges import request_digest
 
 
+FEWER = {
+    "sklar.methods.vine.calibrate.PARTICLES": 20_000,
+    "sklar.methods.vine.classwise.PARTICLES": 20_000,
+    "sklar.model.vine.pool.FEW_PARTICLES": 20_000,
+}
+"""Draws from a model that is known already: how many decides how exact it is made, not what is asked or charged."""
+
+
 class DivergedError(AssertionError):
     """On the neighbour the method asked for something else than what was answered: the questions depend on the rows."""
 
@@ -55,6 +63,8 @@ def record(patch: pytest.MonkeyPatch, answers: Recording | None = None, **argume
     recording = Recording()
     with patch.context() as tap:
         tap.setattr(fit_module, "fresh_seed", lambda: 20_240_229)
+        for place, number in FEWER.items():
+            tap.setattr(place, number)
         source = TappedNoise(recording, answers)
         _tap_labels(tap, source)
         _tap_charges(tap, recording)
