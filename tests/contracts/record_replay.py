@@ -24,7 +24,6 @@ from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.recorder import Recorder
 from sklar.release.charges import request_digest
 
-
 FEWER = {
     "sklar.methods.vine.calibrate.PARTICLES": 20_000,
     "sklar.methods.vine.classwise.PARTICLES": 20_000,

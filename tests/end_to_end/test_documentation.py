@@ -37,7 +37,7 @@ NOT_RUN = {
 }
 """Every block that is not run, by its page and how it begins, and why not."""
 PEER = "benchmarks/peers/run dpmm mst"
-FEW = "-m independent -e 1 --folds 2 --metrics tvd2"
+FEW = "-m independent -e 1 --folds 2 --jobs 1 --metrics tvd2"
 SMALLER = {
     "README.md": {
         "10_000_000": "10_000",
@@ -55,14 +55,15 @@ SMALLER = {
     "compare.md": {
         "-m vine,independent,dpc-gauss -e 0.5,1,3 --target income": FEW,
         "-m vine,independent -e 0.5,1,3 --metrics g_epsilon_plus": (
-            "-m independent -e 1 --folds 2 --metrics g_epsilon_plus"
+            "-m independent -e 1 --folds 2 --jobs 1 --metrics g_epsilon_plus"
         ),
         f"-m vine -e 1 --peer mst='{PEER}'": f"{FEW} --peer mst='cp {{train}} {{output}}'",
         'methods=["vine", "independent"], epsilons=[0.5, 1, 3], folds=5, target="income"': (
-            'methods=["independent"], epsilons=[1], folds=2, metrics=["tvd2"]'
+            'methods=["independent"], epsilons=[1], folds=2, jobs=1, metrics=["tvd2"]'
         ),
         f'"{PEER}"': '"cp {train} {output}"',
     },
+    "disclosed.md": {"--sets 2": "--sets 2 --workers 1", "sets=2": "sets=2, workers=1"},
     "trajectories.md": {"2000": "600"},
     "scale.md": {"1000000000": "100000", "--workers 16": "--workers 1"},
 }
@@ -127,11 +128,13 @@ def test_no_code_outside_of_blocks(page: str) -> None:
 
 @pytest.fixture
 def quicker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The profile `quick` of attacks on methods, quicker still."""
+    """The profile `quick` of attacks on methods, quicker still, and few trees to be boosted."""
     few = {"iterations": 2, "reference": 60, "size": 60, "tables": 2}
     shadow = ShadowProfile(**few, shadows=2, synthetic=60, test_tables=4)
     monkeypatch.setitem(SHADOW_PROFILES, "quick", shadow)
     monkeypatch.setitem(ATTRIBUTE_PROFILES, "quick", AttributeProfile(**few))
+    for place in ("metrics.detection.ROUNDS", "learning.learners.ROUNDS", "learning.learners.LEAST_ROUNDS"):
+        monkeypatch.setattr(f"sklar.lab.{place}", 4)
 
 
 @pytest.mark.usefixtures("quicker")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import warnings
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -131,4 +133,12 @@ def one_thread() -> AbstractContextManager[object]:
     """Within it, OpenMP and BLAS use one thread."""
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(1)
+    return threadpool_limits(1) if sys.modules.get("sklearn.ensemble") is None else _libraries().limit(limits=1)
+
+
+@cache
+def _libraries() -> Any:
+    """All that have threads once scikit-learn is loaded: to look for them takes longer than to learn a small table."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
