@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sklar.rows import exact_counts, open_rows
-from sklar.rows.encode.coordinates import coordinate_encoder
+from sklar.rows.encode.coordinates import coordinate_encoder, value_reader
 from sklar.schema import AtMost, Boolean, Category, Datetime, Function, Integer, OneHot, Ratio, Real, Schema
 from sklar.schema.coordinates import coordinates
 
@@ -180,3 +180,9 @@ def test_a_ratio_beyond_all_numbers_is_the_largest_one_and_warns_of_nothing(list
     encode = coordinate_encoder(by, by.parts[1])
     found = encode(pa.array([10.0, listed]), pa.array([5.0, price]))
     assert found[0] == 0 and found[1] == (column.size - 1 if price > 0 and listed > 0 else 0)
+
+
+@pytest.mark.parametrize("far", [["-1e30", str(-(2**63))], [-1e30, -(2.0**63)], [-(2**63), -(2**63) + 1]])
+def test_what_lies_as_far_down_as_can_be_is_clipped_and_not_missing(far: list[Any]) -> None:
+    values, null = value_reader(Integer(5, 500, nullable=True, missing_value=9), ())(pa.array([*far, None]))
+    assert values.tolist() == [5, 5, 9] and null.tolist() == [False, False, True]

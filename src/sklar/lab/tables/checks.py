@@ -1,27 +1,26 @@
 """A schema against a table: has a file its columns (no value is looked at), and how often does each value rule fire.
 
-For the audit of the rules each column is read by the same encoder as in a fit, but onto a probe: a column of the same
-kind whose only cells are "below the lower bound", "inside" and "above the upper bound", and which may be null. So the
-audit cannot differ from the fit. Its counts are exact, for the custodian's eyes only.
+For the audit of the rules each column is read as a fit reads it: labels by the same encoder, on a column that may be
+null, and numbers before they are clipped. Its counts are exact, for the custodian's eyes only.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from sklar.arrays import Ints
 from sklar.lab.methods import check_method
 from sklar.rows.encode import encoder_of
+from sklar.rows.encode.coordinates import raw_reader
 from sklar.rows.sources import open_source
-from sklar.schema.columns import INT64_MIN, Boolean, Category, Column, Labels
-from sklar.schema.grid import Grid
-from sklar.schema.numbers import Datetime, Integer, Real
+from sklar.schema.columns import Category, Column, Labels
+from sklar.schema.numbers import Ranged
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 
@@ -130,13 +129,13 @@ def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> 
     """
     read = read_options(read)
     source = open_source(data, schema=schema, read=read)
-    probes = [_Probe(schema[name], tuple(read.null_values)) for name in schema.modelled]
-    counts = np.zeros((len(probes), len(OUTCOMES)), dtype=np.int64)
+    sorters = [_sorter(schema[name], tuple(read.null_values)) for name in schema.modelled]
+    counts = np.zeros((len(sorters), len(OUTCOMES)), dtype=np.int64)
     rows = 0
     for batch in source.batches(schema.modelled):
         rows += batch.num_rows
-        for i, probe in enumerate(probes):
-            counts[i] += np.bincount(probe.outcomes(batch.column(i)), minlength=len(OUTCOMES))
+        for i, sort in enumerate(sorters):
+            counts[i] += np.bincount(sort(batch.column(i)), minlength=len(OUTCOMES))
     columns = tuple(
         ColumnAudit(column=name, kind=schema[name].kind, **dict(zip(OUTCOMES, found, strict=True)))
         for name, found in zip(schema.modelled, counts.tolist(), strict=True)
@@ -144,65 +143,32 @@ def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> 
     return RuleAudit(rows=rows, columns=columns)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ProbeColumn(Column):
-    """What an encoder of numbers asks of a column."""
+def _sorter(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], Ints]:
+    """What tells the outcome of each row of a column."""
+    # A category that lists nothing real tells what is missing in any column, by the rules of the encoders.
+    blank = Category(("\0",), nullable=True)
+    encode_blank = encoder_of(blank, null_values)
+    sort = _sort_numbers(column, null_values) if isinstance(column, Ranged) else _sort_labels(column, null_values)
 
-    kind: str  # type: ignore[misc]
-    grid: Grid
-    lower: str = ""
-    upper: str = ""
-    resolution: str | None = None
-    format: str | None = None
-    zone: str | None = None
-    nullable: bool = True
+    def outcomes(array: Any) -> Ints:
+        found = sort(array)
+        return np.where((found == UNREADABLE) & (encode_blank(array) == blank.null_code), MISSING, found)
 
-    @property
-    def value_cells(self) -> int:
-        return self.grid.cells
+    return outcomes
 
 
-class _Probe:
-    """Sorts the rows of one column into outcomes."""
+def _sort_numbers(column: Ranged, null_values: tuple[str, ...]) -> Callable[[Any], Ints]:
+    read, low, stop = raw_reader(column, null_values), column.grid.starts[0], column.grid.stop
 
-    def __init__(self, column: Column, null_values: tuple[str, ...]):
-        probe, meaning = _probe_of(column)
-        self._meaning = np.array(meaning)
-        self._encode = encoder_of(probe, null_values)
-        # A category that lists nothing real tells what is missing in any column, by the rules of the encoders.
-        self._null = Category(("\0",), nullable=True)
-        self._encode_null = encoder_of(self._null, null_values)
+    def sort(array: Any) -> Ints:
+        found, missing = read(array)
+        return np.select([missing, found < low, found >= stop], [UNREADABLE, BELOW, ABOVE], INSIDE)
 
-    def outcomes(self, array: Any) -> Ints:
-        """The outcome of each row."""
-        found = self._meaning[self._encode(array)]
-        missing = self._encode_null(array) == self._null.null_code
-        return np.where(missing & (found == UNREADABLE), MISSING, found)
+    return sort
 
 
-def _probe_of(column: Column) -> tuple[Column, list[int]]:
-    """A column that tells the outcomes apart, and the outcome that each of its codes stands for."""
-    if isinstance(column, Labels):
-        return replace(column, nullable=True), [INSIDE] * column.value_cells + [OTHER, MISSING]
-    if isinstance(column, Boolean):
-        return replace(column, nullable=True), [INSIDE, INSIDE, UNREADABLE]
-    grid, meaning = _three_cells(cast("Integer | Real | Datetime", column))
-    probe = _ProbeColumn(kind=column.kind, grid=grid)
-    if isinstance(column, Datetime):
-        probe = replace(
-            probe, lower=column.lower, upper=column.upper, resolution=column.resolution, format=column.format,
-            zone=column.zone,
-        )  # fmt: skip
-    return probe, [*meaning, UNREADABLE]
-
-
-def _three_cells(column: Integer | Real | Datetime) -> tuple[Grid, list[int]]:
-    """Below, inside and above (below only if something can be there); what lies further out goes to the outer cells."""
-    whole = column.grid
-    lower: Any = whole.starts[0]
-    pairs = [(lower, INSIDE), (whole.stop, ABOVE)]
-    if not whole.integer or lower > INT64_MIN:
-        pairs.insert(0, (lower - 1 if whole.integer else np.nextafter(lower, -np.inf), BELOW))
-    starts = np.array([start for start, _ in pairs], dtype=whole.starts.dtype)
-    atoms = np.zeros(len(starts), dtype=bool)
-    return Grid(starts=starts, stop=whole.stop, is_atom=atoms, integer=whole.integer), [m for _, m in pairs]
+def _sort_labels(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], Ints]:
+    rest = [OTHER, MISSING] if isinstance(column, Labels) else [UNREADABLE]
+    meaning = np.array([INSIDE] * column.value_cells + rest)
+    encode = encoder_of(replace(column, nullable=True), null_values)  # type: ignore[call-arg]
+    return lambda array: meaning[encode(array)]

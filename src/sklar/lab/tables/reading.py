@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from sklar.arrays import Floats, Ints, Mask, usable_cores
+from sklar.arrays import Floats, Ints, usable_cores
 from sklar.errors import SourceError
 from sklar.lab.tables.table import Codes, ExactTable
 from sklar.rows.encode import encoder_of
-from sklar.rows.encode.arrays import floats_of, integers_of, one_type
+from sklar.rows.encode.arrays import one_type
+from sklar.rows.encode.coordinates import value_reader
 from sklar.rows.encode.numbers import unit_range
 from sklar.rows.sources import open_source
 from sklar.rows.sources.text import TextFile
 from sklar.sample.rng import substreams
 from sklar.schema import Column, Schema
+from sklar.schema.numbers import Ranged
 from sklar.schema.reading import ReadOptions, read_options
 
 ROWS_KEPT = 2_000_000
@@ -49,7 +51,7 @@ def read_table(
     try:
         read = read_options(read)
         source = open_source(data, schema=schema, read=read)
-        readers = [_Reader(schema[name], tuple(read.null_values)) for name in schema.modelled]
+        readers = [_reader(schema[name], tuple(read.null_values)) for name in schema.modelled]
         kept = _Kept(rows_kept, rng)
         with ThreadPoolExecutor(usable_cores()) as pool:
             for batch in source.batches(schema.modelled):
@@ -144,64 +146,25 @@ def _join(parts: tuple[CodedColumn, ...]) -> CodedColumn:
     return codes, np.concatenate(numbers) if numbers else None
 
 
-class _Reader:
-    """Codes and numbers of one column."""
+def _reader(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], CodedColumn]:
+    """What reads the codes of a column, and its numbers before they went to cells, NaN where it is null.
 
-    def __init__(self, column: Column, null_values: tuple[str, ...]):
-        self._column = column
-        self._encode: Callable[[Any], Codes] = encoder_of(column, null_values)
-        unit = column.kind == "integer" and unit_range(column.grid)[0]  # type: ignore[attr-defined]
-        self._raw = column.numeric and column.kind != "datetime" and not unit
-        # On the nullable twin, what is missing or unreadable shows even if the column itself replaces it by a value.
-        twin = replace(column, nullable=True) if self._raw else column  # type: ignore[call-arg]
-        self._twin_null = twin.null_code
-        self._encode_twin: Callable[[Any], Codes] = encoder_of(twin, null_values) if self._raw else self._encode
+    Points in time are told by their cells, and so are integers that are cells of their own.
+    """
+    encode: Callable[[Any], Codes] = encoder_of(column, null_values)
+    if not isinstance(column, Ranged):
+        return lambda array: (encode(array), None)
+    starts = column.grid.starts.astype(np.float64)
+    by_cell = column.kind == "datetime" or (column.kind == "integer" and unit_range(column.grid)[0])
+    values = None if by_cell else value_reader(column, null_values)
 
-    def __call__(self, array: Any) -> CodedColumn:
-        codes = self._encode(array)
-        if not self._column.numeric:
-            return codes, None
-        starts = self._column.grid.starts.astype(np.float64)  # type: ignore[attr-defined]
-        numbers = np.append(starts, np.nan)[np.minimum(codes, len(starts))]
-        if self._raw:
-            readable = self._encode_twin(array) != self._twin_null
-            values = _float_values(array, readable)
-            known = readable & ~np.isnan(values)
-            numbers[known] = np.clip(values[known], self._column.lower, self._column.upper)  # type: ignore[attr-defined]
-        if self._column.kind == "integer":
-            numbers = np.rint(numbers)
-        return codes, numbers
+    def read(array: Any) -> CodedColumn:
+        codes = encode(array)
+        if values is None:
+            return codes, np.append(starts, np.nan)[np.minimum(codes, len(starts))]
+        return codes, np.where(codes == column.null_code, np.nan, values(array)[0])
 
-
-def _float_values(array: Any, readable: Mask) -> Floats:
-    """The numbers of an Arrow array, NaN where they cannot be had; only cells known to be readable are looked at."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    array = one_type(array)
-    plain = floats_of(array) or integers_of(array)
-    if plain is not None:
-        return plain[0].astype(np.float64)
-    try:
-        array = pc.call_function("if_else", [pa.array(readable), array, pa.scalar(None, array.type)])
-        if any(
-            is_text(array.type) for is_text in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-        ):
-            array = pc.call_function("utf8_trim_whitespace", [array.cast(pa.large_string())])
-        return pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return np.array([_number(x) for x in array.to_pylist()], dtype=np.float64)
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value.decode() if isinstance(value, bytes) else value)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")
+    return read
 
 
 def read_raw(data: Any, schema: Schema, read: ReadOptions | None = None) -> Any:

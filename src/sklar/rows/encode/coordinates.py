@@ -31,6 +31,8 @@ from sklar.schema.rules.dummies import switch_codes
 
 RowEncoder = Callable[..., npt.NDArray[Any]]
 """From one array for each source of a coordinate to its codes, in the smallest type that fits."""
+ValueReader = Callable[[Any], tuple[npt.NDArray[Any], Mask]]
+"""From an array to values, and a mark on some of them."""
 READERS: dict[str, Callable[[Any, tuple[str, ...]], Encoder]] = {
     "integer": integer_values,
     "real": real_values,
@@ -91,16 +93,26 @@ def _calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[st
     return encode
 
 
-def value_reader(column: Any, null_values: tuple[str, ...]) -> Callable[[Any], tuple[npt.NDArray[Any], Mask]]:
+def raw_reader(column: Any, null_values: tuple[str, ...]) -> ValueReader:
+    """Numbers, or ticks, wherever they lie, and which are missing or cannot be read."""
+    read = READERS[column.kind](column, null_values)
+
+    def values(array: Any) -> tuple[npt.NDArray[Any], Mask]:
+        found = plain_codes(array, read)
+        return found, np.isnan(found) if found.dtype == np.float64 else found == MISSING
+
+    return values
+
+
+def value_reader(column: Any, null_values: tuple[str, ...]) -> ValueReader:
     """Values inside the bounds, and which are null; a missing one that may not be null is `missing_value`."""
-    read, (lower, upper) = READERS[column.kind](column, null_values), column.span
+    read, (lower, upper) = raw_reader(column, null_values), column.span
     default = lower
     if column.missing_value is not None:
         default = column.tick(column.missing_value) if isinstance(column, Datetime) else column.missing_value
 
     def values(array: Any) -> tuple[npt.NDArray[Any], Mask]:
-        found = plain_codes(array, read)
-        missing = np.isnan(found) if found.dtype == np.float64 else found == MISSING
+        found, missing = read(array)
         clipped = np.clip(np.where(missing, default, found), lower, upper)
         return clipped, missing if column.nullable else np.zeros(len(found), bool)
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sklar.arrays import Ints, Mask
 from sklar.rows.encode.arrays import Encoder
-from sklar.rows.encode.numbers import MISSING, integer_cells
+from sklar.rows.encode.numbers import integer_cells, or_missing
 from sklar.rows.encode.spelling import valid_of
 from sklar.rows.encode.text import Text, strings_of, text_of
 from sklar.schema import Datetime
@@ -40,8 +40,7 @@ def moment_values(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
     ticks = _ticks_reader(column, null_values)
 
     def encode(array: Any) -> Ints:
-        found, valid = ticks(array)
-        return np.where(valid, found, MISSING)
+        return or_missing(*ticks(array))
 
     return encode
 

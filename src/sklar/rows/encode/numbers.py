@@ -127,13 +127,18 @@ def integer_values(column: Integer, null_values: tuple[str, ...]) -> Encoder:
         numbers = integers_of(array) or floats_of(array)
         if numbers is None:
             values, fine = _read_integers(text_of(array, null_texts))
-            return np.where(fine, values, MISSING)
+            return or_missing(values, fine)
         values, valid = numbers
         if nulls:
             valid = valid & ~is_listed(array, values, nulls)
-        return np.where(valid, rounded(values, valid) if values.dtype == np.float64 else values, MISSING)
+        return or_missing(rounded(values, valid) if values.dtype == np.float64 else values.astype(np.int64), valid)
 
     return encode
+
+
+def or_missing(values: Ints, valid: Mask) -> Ints:
+    """The valid integers, MISSING elsewhere; a valid one so far down is taken for its neighbour, not for missing."""
+    return np.where(valid, np.maximum(values, MISSING + 1), MISSING)
 
 
 def real_values(column: Real, null_values: tuple[str, ...]) -> Encoder:
