@@ -17,7 +17,7 @@ import sklar
 from sklar.accounting.noise import Noise
 from sklar.errors import UsageError
 from sklar.lab.audit import audit
-from sklar.lab.audit.audit import SCHEMA, neighbour_pairs
+from sklar.lab.audit.neighbours import SCHEMA, neighbour_pairs
 from sklar.lab.audit.statistic import claimed_mu, epsilon_low, implied_epsilon, laplace_power, noise_moments
 from sklar.lab.intervals import hedges_difference
 from sklar.methods.registry import METHODS
