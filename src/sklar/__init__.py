@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sklar.accounting.budget import risk
     from sklar.accounting.claim import Claim
     from sklar.accounting.ledger import Ledger, LedgerView, read_ledger, verify_ledger
-    from sklar.accounting.risk import risk
     from sklar.errors import (
         BudgetError,
         LedgerError,
@@ -90,9 +90,9 @@ if TYPE_CHECKING:
     from sklar.studio.serve import open_studio
 
 _HOMES = {
+    "sklar.accounting.budget": "risk",
     "sklar.accounting.claim": "Claim",
     "sklar.accounting.ledger": "Ledger LedgerView read_ledger verify_ledger",
-    "sklar.accounting.risk": "risk",
     "sklar.errors": (
         "BudgetError LedgerError NotAcceptedError OverspendError SchemaError SklarError SklarWarning SourceError "
         "UsageError"

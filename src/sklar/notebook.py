@@ -112,6 +112,13 @@ class NotebookBar:
         self._show("")
 
 
+def duration_text(seconds: float) -> str:
+    """How long something takes, for people who wait."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
 def notebook_bar(text: str) -> NotebookBar | None:
     """A bar below the cell that is running; None outside of notebooks."""
     ipython: Any = sys.modules.get("IPython")  # whoever runs in a notebook has it

@@ -174,11 +174,11 @@ def test_one_column_is_enough() -> None:
 
 
 def test_without_the_extra_the_core_still_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("sklearn", "sklearn.ensemble"):
+    for name in ("sklearn", "sklearn.ensemble", "phik", "phik.phik"):
         monkeypatch.setitem(sys.modules, name, None)
     found = sklar.evaluate(people(80), people(80, 1), SCHEMA, target="smoker")
     missing = {name for name, score in found.scores.items() if score.value is None}
-    assert missing == {"detection_boosting", "learning", "g_epsilon_plus", "g_epsilon"}
+    assert missing == {"phik", "detection_boosting", "learning", "g_epsilon_plus", "g_epsilon"}
     assert all("sklar[eval]" in found[name].reason for name in missing)
 
 

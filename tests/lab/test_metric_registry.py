@@ -85,7 +85,7 @@ def test_what_each_metric_needs_is_true(monkeypatch: pytest.MonkeyPatch) -> None
     assert missing(people(120), SCHEMA, "smoker") == set()
     assert missing(people(120), SCHEMA, None) == needing("target")
     assert missing(labels, schema, "a") == needing("numbers", "values", "order")
-    for name in ("sklearn", "sklearn.ensemble"):
+    for name in ("sklearn", "sklearn.ensemble", "phik", "phik.phik"):
         monkeypatch.setitem(sys.modules, name, None)
     assert missing(people(120), SCHEMA, "smoker") == needing("eval")
 

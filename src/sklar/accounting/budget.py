@@ -1,4 +1,4 @@
-"""What the custodian is willing to lose: (epsilon, delta), pure epsilon, or rho."""
+"""What the custodian is willing to lose: (epsilon, delta), pure epsilon, or rho; and epsilon in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from sklar.errors import BudgetError
+from sklar.errors import BudgetError, UsageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +106,24 @@ def checked_count(value: Any, name: str) -> int:
     if int(value) < 1:
         raise BudgetError(f"{name} must be at least 1; {int(value)} was given.")
     return int(value)
+
+
+def risk(epsilon: float, prior: float = 0.01) -> float:
+    """The most that anyone can believe about one person after a release of this epsilon.
+
+    Whatever the release, and whatever else is known, Bayes' rule gives at most e^eps p / (1 - p + e^eps p) for a
+    statement about one person (that their row is in the table; what it holds) that was believed with probability p
+    before. (Under a delta as well, add delta to the chance of any one outcome: at 1e-9 that is next to nothing.)
+
+    Args:
+        epsilon: The budget, of one fit or of all in a ledger.
+        prior: How likely the statement seemed without the release, above 0 and below 1.
+    """
+    if not (isinstance(epsilon, int | float) and not isinstance(epsilon, bool) and epsilon >= 0):
+        raise BudgetError("epsilon is a number of at least 0")
+    if not 0 < prior < 1:
+        raise UsageError("prior is a probability above 0 and below 1, as 0.01")
+    return 1 / (1 + math.exp(-epsilon) * (1 - prior) / prior)
 
 
 def exceeds(reserved: float, allowed: float) -> bool:

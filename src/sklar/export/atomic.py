@@ -35,6 +35,12 @@ def atomic_file(path: PathLike, *, mode: int | None = None) -> Generator[BinaryI
         raise OutputError(f"cannot write {os.fspath(path)}: {reason(error)}.") from None
 
 
+def write_bytes(path: PathLike, data: bytes, *, mode: int | None = None) -> None:
+    """All of a file at once, likewise."""
+    with atomic_file(path, mode=mode) as file:
+        file.write(data)
+
+
 @contextmanager
 def standard_output() -> Generator[BinaryIO]:
     """Standard output as a binary file; a full disk or closed pipe behind it is met inside the block."""
@@ -47,11 +53,11 @@ def standard_output() -> Generator[BinaryIO]:
         raise OutputError(f"cannot write to standard output: {reason(error)}.") from None
 
 
-def make_folder(path: PathLike) -> Path:
+def make_folder(path: PathLike, mode: int = 0o777) -> Path:
     """A folder, made if it is not there."""
     place = Path(path)
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        place.mkdir(mode, parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"cannot make the folder {place}: {reason(error)}.") from None
     return place

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from sklar.errors import OutputError
-from sklar.export.atomic import PathLike, atomic_file, reason
+from sklar.export.atomic import PathLike, atomic_file, reason, write_bytes
 from sklar.schema.columns import Boolean, Column, Id
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
@@ -138,8 +138,7 @@ def _begin(place: str, wanted: Parts, fresh_seed: int) -> Parts:
     if any(not name.startswith(".") for name in os.listdir(place)):
         raise OutputError(f"the folder {place} is not empty, and no sample was begun there; name a new folder.")
     parts = replace(wanted, seed=fresh_seed if wanted.seed is None else wanted.seed)
-    with atomic_file(path) as file:
-        file.write(json.dumps({"format": FORMAT, **asdict(parts)}, indent=1).encode())
+    write_bytes(path, json.dumps({"format": FORMAT, **asdict(parts)}, indent=1).encode())
     return parts
 
 

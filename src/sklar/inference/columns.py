@@ -140,7 +140,7 @@ def column_sums(
     body = np.setdiff1d(np.arange(cells), np.concatenate(tails))
     parts = [_groups(table, lookup) for table in tables]
     solved, observed, sigma = _solve(tables, parts, body, np.concatenate(tails), known)
-    span, expected = _sums(lookup[:values], widths, cells), _sums(lookup, mass * rows, cells)
+    span, expected = mass_of_groups(lookup[:values], widths, cells), mass_of_groups(lookup, mass * rows, cells)
     chained = chain[(chain >= first) & (chain <= last) & (span[chain] > 0)]
     found = tuple(
         _tail(tables, parts, beyond, inner, span, expected)
@@ -154,10 +154,6 @@ def column_sums(
         lookup=lookup, inside=inside, body=body, solved=solved, observed=observed, sigma=sigma, tails=found,
         rows=rows,
     )  # fmt: skip
-
-
-def _sums(lookup: Ints, values: Floats, cells: int) -> Floats:
-    return np.asarray(np.bincount(lookup, values, cells), dtype=np.float64)
 
 
 def _common(tables: Sequence[ReleasedTable]) -> Ints:

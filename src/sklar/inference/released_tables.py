@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sklar.accounting.noise import Noise
-from sklar.arrays import Floats
+from sklar.arrays import Floats, Ints
 from sklar.inference.fitted import Fitted
 from sklar.methods.registry import find_method
 from sklar.model.margins.units import units_to_seek
@@ -175,7 +175,7 @@ def _parts(
             yield (columns[a], columns[b]), (request.lookups[a], request.lookups[b]), counts.reshape(shape)
 
 
-def mass_of_groups(lookup: Lookup, mass: Floats, size: int) -> Floats:
+def mass_of_groups(lookup: Lookup | Ints, mass: Floats, size: int) -> Floats:
     """Probability of each group, from that of each base code."""
     return np.asarray(np.bincount(lookup, mass, size), dtype=np.float64)
 

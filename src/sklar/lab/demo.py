@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sklar.errors import OutputError
+from sklar.export.atomic import reason, write_bytes
 from sklar.lab.people import people_schema, people_table
 
 NOTE = "README.txt"
@@ -90,7 +91,7 @@ def demo(
     model.save(model_file)
     tell("sampling rows", FITTED)
     written = sample_to_file(model, synthetic, SampleRequest(seed=1))
-    _write_text(claim, f"{model.claim}\n")
+    write_bytes(claim, f"{model.claim}\n".encode())
     tell("checking the model against its releases", FITTED)
     model.report(public)
     bundle(model, release, rows=written, seed=1, ledger=ledger, report=public, name="people")
@@ -117,18 +118,11 @@ def _fresh_folder(folder: Path) -> Path:
             if old.name.startswith(("people.", "synthetic.", "claim.")) and old.is_file():
                 old.unlink()
     except OSError as error:
-        raise OutputError(f"cannot make the folder {folder}: {(error.strerror or 'it failed').lower()}.") from None
-    _write_text(folder / NOTE, NOTE_TEXT)
+        raise OutputError(f"cannot make the folder {folder}: {reason(error)}.") from None
+    write_bytes(folder / NOTE, NOTE_TEXT.encode())
     return folder
 
 
 def _is_demo(folder: Path) -> bool:
     note = folder / NOTE
     return note.is_file() and note.read_bytes().startswith(NOTE_TEXT.encode()[:20])
-
-
-def _write_text(path: Path, text: str) -> None:
-    from sklar.export.atomic import atomic_file
-
-    with atomic_file(path) as file:
-        file.write(text.encode())

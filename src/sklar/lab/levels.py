@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from sklar.errors import OutputError, UsageError
+from sklar.errors import UsageError
+from sklar.export.atomic import make_folder
 from sklar.given_numbers import is_number, whole_number
 from sklar.lab.attacks.method import METHOD_ATTACKS, attack_method
 from sklar.lab.attacks.release import Attack, write_attack_report
@@ -159,11 +160,7 @@ class LevelChoice:
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Report, privacy-utility plot and the model cut at the chosen level into a folder."""
-        place = Path(folder)
-        try:
-            place.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"cannot make the folder {place}: {(error.strerror or 'it failed').lower()}.") from None
+        place = make_folder(folder, mode=0o700)
         self.html(place / REPORT)
         write_picture(tradeoff_chart(self.plot), place / PICTURE, mode=0o600)
         self.released.save(place / MODEL)

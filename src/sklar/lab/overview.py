@@ -98,11 +98,12 @@ def overview(bench: Bench, scores: Scores, query_budget: tuple[float, float]) ->
     real, synthetic = bench.real, bench.synthetic
     scales = {name: make_scale(name, real, synthetic) for name in real.names}
     margins = [_margin(real, synthetic, scales[part.columns[0]], part) for part in scores["tvd1"].parts]
-    matrix: Correlations = scores["phik"].behind
+    # phi_k knows all columns; Spearman's is there without an extra.
+    matrix: Correlations = scores["phik"].behind or scores["spearman"].behind
     some = bench.sample((real, synthetic), ROWS, rng := bench.stream("query_profiles"))
     return Overview(
         margins=tuple(sorted(margins, key=lambda margin: -margin.distance)),
-        matrix=matrix,
+        matrix=matrix if len(matrix.columns) > 1 or matrix.measure == "phi_k" else None,
         pairs=tuple(_pair(real, synthetic, scales, pair) for pair in _strongest(matrix)),
         queries=query_profiles((some[0], some[1]), bench.grid, query_budget, rng),
     )

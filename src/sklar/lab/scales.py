@@ -11,6 +11,7 @@ import numpy as np
 
 from sklar.arrays import Floats, Ints
 from sklar.lab.tables.table import CELLS, ExactTable
+from sklar.sample.binary import cell_text
 from sklar.schema import Column, Datetime
 from sklar.schema.grid import RESOLUTIONS, from_ticks
 
@@ -66,7 +67,7 @@ def make_scale(name: str, real: ExactTable, synthetic: ExactTable) -> PictureSca
     """The scale on which both tables show a column."""
     column = real.schema[name]
     if not column.numeric:
-        labels = _labels(column)
+        labels = tuple(cell_text(column, code, code + 1) for code in range(column.value_cells))
         return PictureScale(column=column, edges=np.empty(0), labels=labels, ticks=label_ticks(labels))
     values = real.numbers[name]
     edges, note = _edges(column, values[~np.isnan(values)])
@@ -98,12 +99,6 @@ def _moment(column: Datetime, tick: float) -> datetime:
     """The moment of a tick; what lies beyond the column's own span, as the end of a cell may, is its end."""
     first, last = column.span
     return from_ticks(min(max(round(tick), first), last), column.resolution)
-
-
-def _labels(column: Column) -> tuple[str, ...]:
-    if column.kind == "boolean":
-        return "false", "true"
-    return tuple(str(value) for value in column.values)  # type: ignore[attr-defined]
 
 
 def label_ticks(labels: tuple[str, ...]) -> tuple[tuple[float, str], ...]:

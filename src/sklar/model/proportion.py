@@ -6,8 +6,9 @@ that of votes times m, up to a factor: proposals of the model of votes are weigh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -52,10 +53,13 @@ class InProportion:
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Those of votes, weighted."""
-        propose, logs = self.votes.proposals(allowed), np.log(self._shares())
+        return self._weighted(self.votes.proposals(allowed))
 
-        def weighted(rows: int, rng: np.random.Generator) -> tuple[Codes, Floats]:
-            codes, log = propose(rows, rng)
+    def _weighted(self, propose: Callable[[Any, np.random.Generator], tuple[Codes, Floats]]) -> Any:
+        logs = np.log(self._shares())
+
+        def weighted(asked: Any, rng: np.random.Generator) -> tuple[Codes, Floats]:
+            codes, log = propose(asked, rng)
             return codes, log + logs[codes[:, self.place]]
 
         return weighted
@@ -72,13 +76,7 @@ class RowwiseInProportion(InProportion):
     def row_proposals(self, first: Sequence[int]) -> RowProposals:
         """Those of votes, weighted."""
         assert isinstance(self.votes, RowwiseModel)
-        propose, logs = self.votes.row_proposals(first), np.log(self._shares())
-
-        def weighted(known: Codes, rng: np.random.Generator) -> tuple[Codes, Floats]:
-            codes, log = propose(known, rng)
-            return codes, log + logs[codes[:, self.place]]
-
-        return weighted
+        return self._weighted(self.votes.row_proposals(first))
 
 
 def in_proportion(model: TableModel, names: Sequence[str], rows_of_person: str | None) -> TableModel:

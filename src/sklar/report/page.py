@@ -12,7 +12,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from sklar.errors import UsageError
-from sklar.export.atomic import atomic_file, require_writable
+from sklar.export.atomic import require_writable, write_bytes
 from sklar.notebook import interval_text
 from sklar.report import colours
 from sklar.report.charts import compared
@@ -56,8 +56,7 @@ def write_page(path: str | PathLike[str], template: str, **values: Any) -> None:
 
     require_report(path)
     page = render(template, **{"notice": NOTICE, "version": sklar.__version__, **values})
-    with atomic_file(path, mode=0o600) as file:
-        file.write(page.encode())
+    write_bytes(path, page.encode(), mode=0o600)
 
 
 def public_page(template: str, **values: Any) -> str:
@@ -78,8 +77,7 @@ def require_public_report(path: str | PathLike[str]) -> None:
 def write_public_page(path: str | PathLike[str], page: str) -> None:
     """Write a page that anyone may read."""
     require_public_report(path)
-    with atomic_file(path) as file:
-        file.write(page.encode())
+    write_bytes(path, page.encode())
 
 
 def render(template: str, **values: Any) -> str:

@@ -6,7 +6,7 @@ null (if nullable). Facts are checked by `faults()`, which reports everything th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, cast, get_args
 
@@ -33,6 +33,13 @@ INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 TRUE_WORDS = ("true", "t", "yes", "y", "1", "1.0")
 FALSE_WORDS = ("false", "f", "no", "n", "0", "0.0")
 """How truth values are written, in small or capital letters; each word has its opposite in the same place."""
+
+
+def fresh_name(taken: Container[str], name: str) -> str:
+    """A name that no column has."""
+    while name in taken:
+        name = f"({name})"
+    return name
 
 
 def normalize_sources(source: SourceMark, facts: tuple[str, ...]) -> Sources:

@@ -22,7 +22,7 @@ from sklar.errors import SklarError, UsageError
 from sklar.export.atomic import reason
 from sklar.studio.folder import StudioFolder
 from sklar.studio.jobs import Jobs
-from sklar.studio.pages import budget, columns, files, fitting, history, look, release, tables, working
+from sklar.studio.pages import budget, columns, files, fitting, history, look, release, tables
 from sklar.studio.safety import UPLOAD_BYTES, Guard, Secrets, TooLargeError, too_large
 from sklar.studio.visit import Page, Studio, Visit
 
@@ -41,7 +41,7 @@ GETS: dict[str, Page] = {
     "/t/{table}/release": release.page,
     "/t/{table}/release/{model}": release.page,
     "/t/{table}/history": history.page,
-    "/t/{table}/job": working.box,
+    "/t/{table}/job": history.box,
 }
 """Addresses that show something, and change nothing."""
 POSTS: dict[str, tuple[Page, Page]] = {
@@ -62,8 +62,8 @@ POSTS: dict[str, tuple[Page, Page]] = {
     "/t/{table}/look/{model}/picture": (look.picture, look.page),
     "/t/{table}/key": (release.key, release.page),
     "/t/{table}/release/{model}": (release.release, release.page),
-    "/t/{table}/cancel": (working.cancel, history.page),
-    "/t/{table}/resume": (working.resume, history.page),
+    "/t/{table}/cancel": (history.cancel, history.page),
+    "/t/{table}/resume": (history.resume, history.page),
 }
 """Addresses that do something, and the page that says so if it cannot be done."""
 

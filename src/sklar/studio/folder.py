@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from sklar.errors import LedgerError, OutputError, UsageError
-from sklar.export.atomic import atomic_file
+from sklar.export.atomic import write_bytes
 from sklar.schema.address import STORES, has_secrets, scheme_of, table_address
 
 STATE = ".sklar-studio"
@@ -90,8 +90,8 @@ class StudioFolder:
         with only_one(self.state / "changing"):
             tables = self.tables()
             yield tables
-            with atomic_file(self.state / TABLES, mode=0o600) as file:
-                file.write(json.dumps([asdict(one) for one in tables.values()], indent=1).encode())
+            kept = json.dumps([asdict(one) for one in tables.values()], indent=1)
+            write_bytes(self.state / TABLES, kept.encode(), mode=0o600)
 
     def table(self, name: str) -> TableEntry:
         """The table of this name."""

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sklar.errors import UsageError
-from sklar.export.atomic import atomic_file
-from sklar.studio.commands import Work, typed
+from sklar.export.atomic import write_bytes
+from sklar.studio.commands import Work
 from sklar.studio.folder import StudioFolder, only_one
 from sklar.studio.work import CODES
 
@@ -29,18 +29,14 @@ CANCELLED = "It was cancelled."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudioJob:
+class StudioJob(Work):
     """A job as its files tell of it."""
 
     place: Path
     folder: Path
     id: str
     table: str
-    kind: str
-    label: str
     started: str
-    commands: tuple[tuple[str, ...], ...]
-    outputs: tuple[str, ...]
     codes: tuple[int, ...]
     running: bool
     cancelled: bool
@@ -84,11 +80,6 @@ class StudioJob:
             closed = any(self.codes) or len(self.codes) == len(self.commands)
             return begun <= written and (not closed or written <= (self.place / CODES).stat().st_mtime_ns)
         return False
-
-    @property
-    def typed(self) -> tuple[str, ...]:
-        """Its commands as one types them."""
-        return tuple(typed(words) for words in self.commands)
 
     @property
     def resumable(self) -> bool:
@@ -175,8 +166,7 @@ class Jobs:
             self._refuse_overwriting(work)
             place = self._new_place(work.kind)
             record = {"table": table, "folder": str(self._folder.root), "started": _now(), **asdict(work)}
-            with atomic_file(place / "job.json", mode=0o600) as file:
-                file.write(json.dumps(record, indent=1).encode())
+            write_bytes(place / "job.json", json.dumps(record, indent=1).encode(), mode=0o600)
             self._launch(place)
         return _read(place)
 

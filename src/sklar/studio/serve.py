@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 
 from sklar.errors import MissingExtraError, UsageError
-from sklar.export.atomic import atomic_file
+from sklar.export.atomic import write_bytes
 from sklar.studio.folder import StudioFolder
 
 ADDRESS = "127.0.0.1"
@@ -106,7 +106,7 @@ def _running(note: Path) -> str:
 def _open(place: StudioFolder, address: str, browser: bool) -> None:
     """By way of a file: all users of a computer can read what its programs were started with."""
     if browser:
-        with atomic_file(place.state / WAY_IN, mode=0o600) as file:
-            file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">'.encode())
+        page = f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">'
+        write_bytes(place.state / WAY_IN, page.encode(), mode=0o600)
         with suppress(webbrowser.Error):
             webbrowser.open((place.state / WAY_IN).as_uri())

@@ -26,12 +26,13 @@ import numpy.typing as npt
 
 from sklar.arrays import Floats
 from sklar.errors import OutputError, UsageError
-from sklar.export.atomic import atomic_file
+from sklar.export.atomic import atomic_file, write_bytes
 from sklar.given_numbers import is_whole, whole_number
 from sklar.lab.attacks.regression import DesignLayout, layout_of
 from sklar.lab.attacks.result import Progress
 from sklar.lab.metrics.copies import row_keys
 from sklar.lab.tables.table import ExactTable, coarse_codes, coarse_grid, ordered_values
+from sklar.notebook import duration_text
 from sklar.pipeline.workers import main_left_alone
 from sklar.sample.rng import substream
 
@@ -244,8 +245,7 @@ def _begin(folder: Path, fingerprint: str) -> None:
     elif any(folder.iterdir()):  # its files are taken away at the end
         raise UsageError(f"the folder {folder} is not empty, and no attack was begun there; name a new folder.")
     else:
-        with atomic_file(note, mode=0o600) as file:
-            file.write(json.dumps({"attack": fingerprint}).encode())
+        write_bytes(note, json.dumps({"attack": fingerprint}).encode(), mode=0o600)
 
 
 def _remove(folder: Path) -> None:
@@ -264,7 +264,7 @@ def run_parts(
 
     def tell(finished: int) -> None:
         spent = time.monotonic() - started
-        ahead = "" if not finished else f", about {_duration(spent / finished * (len(left) - finished))} left"
+        ahead = "" if not finished else f", about {duration_text(spent / finished * (len(left) - finished))} left"
         done(f"{what} {total - len(left) + finished} of {total}{ahead}", (total - len(left) + finished) / total)
 
     tell(0)
@@ -329,9 +329,3 @@ def _play_and_save(play: Play, folder: Path, part: str) -> None:
 
 def _place(folder: Path, part: str) -> Path:
     return folder / f"{part}.npz"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -18,6 +18,7 @@ import numpy as np
 from sklar.arrays import Floats, Ints
 from sklar.lab.attacks.result import Attacked, Number, shuffled
 from sklar.lab.intervals import Estimate, exactly, normal_interval, student_mean
+from sklar.lab.learning.features import frequent_labels, indicators
 from sklar.lab.tables.table import ExactTable, ordered_values
 
 LABELS = 20
@@ -61,12 +62,8 @@ class Fit:
 
 def layout_of(real: ExactTable) -> DesignLayout:
     """Indicators for the labels of the real table."""
-    shown: dict[str, Ints] = {}
-    for name in real.names:
-        if not real.schema[name].ordered:
-            counts = np.bincount(real.codes[name], minlength=real.schema.size(name))
-            order = np.argsort(-counts, kind="stable")
-            shown[name] = order[1 : LABELS + 1][counts[order[1 : LABELS + 1]] > 0]
+    labels = [name for name in real.names if not real.schema[name].ordered]
+    shown = {name: frequent_labels(real, name)[1 : LABELS + 1] for name in labels}
     return DesignLayout(shown=shown, names=real.names)
 
 
@@ -110,9 +107,9 @@ def regress_table(table: ExactTable, layout: DesignLayout, sensitive: str) -> Fi
 
 
 def _column(table: ExactTable, layout: DesignLayout, name: str) -> Floats:
-    if name not in layout.shown:
-        return filled(ordered_values(table, name))[:, None]
-    return (table.codes[name][:, None] == layout.shown[name][None, :]).astype(np.float64)
+    if name in layout.shown:
+        return indicators(table, name, layout.shown[name])
+    return filled(ordered_values(table, name))[:, None]
 
 
 def attack_linearly(tables: Attacked, name: str, bootstraps: int) -> tuple[list[Number], dict[str, Any]]:

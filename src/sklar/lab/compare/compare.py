@@ -33,7 +33,7 @@ from sklar.lab.compare.systems import (
 from sklar.lab.metrics.bench import read_settings
 from sklar.lab.metrics.ranges import RangeWorkload
 from sklar.lab.tables.reading import read_table
-from sklar.notebook import notebook_bar
+from sklar.notebook import duration_text, notebook_bar
 from sklar.report.charts.canvas import write_picture
 from sklar.report.charts.plots import tradeoff_chart
 from sklar.sample.rng import seed_entropy, substream
@@ -246,7 +246,7 @@ class _Run:
             return ""
         usual = sum(means.values()) / len(means)
         seconds = sum(means.get(cell.system.name, usual) for cell in missing) / self.jobs
-        return f", about {_duration(seconds)} left"
+        return f", about {duration_text(seconds)} left"
 
 
 def _require_budgets(systems: Sequence[System], epsilons: Sequence[float], delta: float, schema: Schema) -> None:
@@ -269,9 +269,3 @@ def _positive(value: float | None, what: str) -> float | None:
     if value is not None and (isinstance(value, bool) or not math.isfinite(value) or value <= 0):
         raise UsageError(f"{what} must be a number above 0; found {value!r}")
     return None if value is None else float(value)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

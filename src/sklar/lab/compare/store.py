@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sklar.errors import OutputError, UsageError
-from sklar.export.atomic import atomic_file, reason
+from sklar.export.atomic import atomic_file, reason, write_bytes
 from sklar.lab.tables.table import ExactTable, as_arrow
 from sklar.sample.rng import substream
 from sklar.schema.table import Schema
@@ -109,8 +109,7 @@ class Store:
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file that only its owner can read."""
-        with atomic_file(self.folder / name, mode=0o600) as file:
-            file.write(data)
+        write_bytes(self.folder / name, data, mode=0o600)
 
     def write_parquet(self, name: str, table: pa.Table) -> None:
         """Write a table, likewise."""

@@ -19,21 +19,8 @@ MISSING_WORDS = frozenset(
     {"na", "n/a", "#n/a", "null", "none", "nan", "nil", "?", "-", "--", ".", "missing", "<na>", "\\n", "not available"}
 )
 """Texts (in small letters) that usually stand for a missing value."""
-EXCUSES = frozenset(
-    {
-        "unknown",
-        "unk",
-        "refused",
-        "declined",
-        "not known",
-        "not stated",
-        "not recorded",
-        "not applicable",
-        "n.a.",
-        "tbd",
-    }
-    | {"pending", "other", "invalid", "error", "#value!", "#ref!"}
-)
+EXCUSES = frozenset({"unknown", "unk", "refused", "declined", "not known", "not stated", "not recorded", "n.a.", "tbd",
+                     "not applicable", "pending", "other", "invalid", "error", "#value!", "#ref!"})  # fmt: skip
 """Further texts (in small letters) that stand for no number or time; in a list of words they are values."""
 NUMERAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 ENOUGH = 0.95

@@ -92,11 +92,20 @@ def flat_features(train: Examples, test: Examples) -> tuple[Floats, Floats]:
 def _flat(train: ExactTable, table: ExactTable, name: str) -> Floats:
     if train.schema[name].ordered:
         return standardize(ordered_values(train, name), ordered_values(table, name), FARTHEST)
-    counts = np.bincount(train.codes[name], minlength=train.schema[name].size)
-    shown = np.argsort(-counts, kind="stable")[:LABELS]
-    shown = shown[counts[shown] > 0]
     # A label without an indicator, one never seen in training for instance, sets none: the intercept speaks for it.
-    return (table.codes[name][:, None] == shown).astype(float)
+    return indicators(table, name, frequent_labels(train, name)[:LABELS])
+
+
+def frequent_labels(table: ExactTable, name: str, least: int = 1) -> Ints:
+    """Codes of the labels with so many rows at least, the most frequent first."""
+    counts = np.bincount(table.codes[name], minlength=table.schema.size(name))
+    order = np.argsort(-counts, kind="stable")
+    return order[counts[order] >= least]
+
+
+def indicators(table: ExactTable, name: str, shown: Ints) -> Floats:
+    """For each of these codes a column that says which rows have it."""
+    return (table.codes[name][:, None] == shown).astype(np.float64)
 
 
 def standardize(reference: Floats, values: Floats, farthest: float) -> Floats:

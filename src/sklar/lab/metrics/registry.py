@@ -166,7 +166,9 @@ def _overlap(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores)
 
 def _g_epsilon(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
     correlations, single = before["phik"].behind, before["tvd1"].value
-    if single is None or min(table.rows for table in pair) < g_epsilon.FEW or len(pair[0].names) < 2:
+    if correlations is None or single is None:
+        return not_applicable(g_epsilon.PLUS, "it needs phi_k: pip install 'sklar[eval]'.")
+    if min(table.rows for table in pair) < g_epsilon.FEW or len(pair[0].names) < 2:
         return not_applicable(g_epsilon.PLUS, f"it needs two columns and at least {g_epsilon.FEW} rows of each table.")
     matrices, wanted = (correlations.real, correlations.synthetic), bench.settings
     found = g_epsilon.g_epsilon(
@@ -196,7 +198,7 @@ METRICS: dict[str, Metric] = {
     ),
     "phik": Metric(
         about=phik.ABOUT, find=lambda bench, pair, rng, before: phik.phik(*pair, bench.phik_columns), floor="root",
-        rows=phik.ROWS, dependence=True,
+        needs=("eval",), rows=phik.ROWS, dependence=True,
     ),
     "range_queries": Metric(
         about=queries.ABOUT, find=lambda bench, pair, rng, before: queries.range_score(*pair, bench.grid, rng),

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from sklar.lab.metrics.bench import Bench
 from sklar.lab.metrics.moments import summarise
-from sklar.lab.metrics.offices.terms import label_text
 from sklar.lab.metrics.score import Part
 from sklar.lab.metrics.tvd import margin_distance
 from sklar.lab.scales import number_text
 from sklar.lab.tables.table import ExactTable, numeric_names
+from sklar.sample.binary import cell_text
 
 ROWS = 50_000
 """Rows of each table that are used."""
@@ -86,7 +86,7 @@ def _groups(real: ExactTable, synthetic: ExactTable, by: str) -> Iterator[tuple[
         for code in range(column.size):
             masks = [table.codes[by] == code for table in (real, synthetic)]
             if any(mask.any() for mask in masks):
-                yield label_text(real, by, code), masks[0], masks[1]
+                yield cell_text(column, code, code + 1), masks[0], masks[1]
         return
     values = [table.numbers[by] for table in (real, synthetic)]
     known = values[0][~np.isnan(values[0])]

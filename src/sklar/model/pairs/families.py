@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,18 +70,13 @@ class ParametricPair:
         """The member as pyvinecopulib has it."""
         import pyvinecopulib as pv
 
+        kind = getattr(pv.BicopFamily, self.family)
         tau = self.tau if FAMILIES[self.family].symmetric else abs(self.tau)
-        return pv.Bicop(getattr(pv.BicopFamily, self.family), self.rotation, _parameters(self.family, tau))
-
-
-@lru_cache(maxsize=1_000)
-def _parameters(family: str, tau: float) -> Floats:
-    """Parameters by Kendall's tau; kept, since every search begins with the same ones."""
-    import pyvinecopulib as pv
-
-    if family in ("gaussian", "student"):
-        return np.array([[np.sin(np.pi / 2 * tau)]] + ([[STUDENT_DF]] if family == "student" else []))
-    return np.asarray(pv.Bicop(getattr(pv.BicopFamily, family)).tau_to_parameters(tau), dtype=float)
+        if self.family in ("gaussian", "student"):
+            parameters = [[np.sin(np.pi / 2 * tau)]] + ([[STUDENT_DF]] if self.family == "student" else [])
+        else:
+            parameters = pv.Bicop(kind).tau_to_parameters(tau)
+        return pv.Bicop(kind, self.rotation, np.asarray(parameters, dtype=float))
 
 
 def cell_masses(member: ParametricPair, edges1: Floats, edges2: Floats, tops: Tops = NO_NULLS) -> Floats:
@@ -91,9 +86,8 @@ def cell_masses(member: ParametricPair, edges1: Floats, edges2: Floats, tops: To
     below: C(u, v) = t1 t2 M(u / t1, v / t2) for u <= t1, v <= t2.
     """
     (below1, above1), (below2, above2) = (split_edges(e, top) for e, top in zip((edges1, edges2), tops, strict=True))
-    points = np.empty((len(edges1), len(edges2), 2))
-    points[..., 0], points[..., 1] = (below1 / tops[0])[:, None], below2 / tops[1]
-    corners = member.bicop().cdf(clip_open(points.reshape(-1, 2))).reshape(points.shape[:2])
+    first, second = np.meshgrid(below1 / tops[0], below2 / tops[1], indexing="ij")
+    corners = member.bicop().cdf(clip_open(np.column_stack([first.ravel(), second.ravel()]))).reshape(first.shape)
     corners[below1 <= 0, :], corners[:, below2 <= 0] = 0.0, 0.0
     corners[below1 >= tops[0], :] = below2 / tops[1]
     corners[:, below2 >= tops[1]] = (below1 / tops[0])[:, None]

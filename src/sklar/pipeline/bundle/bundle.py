@@ -12,7 +12,7 @@ from typing import Any
 from sklar.accounting.ledger import read_ledger
 from sklar.accounting.ledger.records import GENESIS, seal
 from sklar.errors import LedgerError, OutputError, UsageError
-from sklar.export.atomic import atomic_file, require_writable
+from sklar.export.atomic import require_writable, write_bytes
 from sklar.export.write import write_table
 from sklar.model.linked import LinkedModel
 from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, manifest_of, packed
@@ -71,8 +71,7 @@ def bundle(
         members[REPORT] = _public_page(report)
     manifest = manifest_of(members, release_facts(stored, {"name": title, "rows": count, "seed": seed}))
     signed = {} if sign is None else {SIGNATURE: signature(manifest, sign)}
-    with atomic_file(place) as file:
-        file.write(packed({MANIFEST: manifest, **signed, **members}))
+    write_bytes(place, packed({MANIFEST: manifest, **signed, **members}))
     return place
 
 

@@ -259,12 +259,11 @@ def require_picture(path: str | PathLike[str]) -> None:
 
 def write_picture(canvas: Canvas, path: str | PathLike[str], *, mode: int | None = None) -> None:
     """Write the drawing; the name's ending, .svg or .png, tells the form."""
-    from sklar.export.atomic import atomic_file
+    from sklar.export.atomic import write_bytes
 
     require_picture(path)
     data = to_png(canvas) if fspath(path).lower().endswith(".png") else to_svg(canvas).encode()
-    with atomic_file(path, mode=mode) as file:
-        file.write(data)
+    write_bytes(path, data, mode=mode)
 
 
 def to_png(canvas: Canvas) -> bytes:

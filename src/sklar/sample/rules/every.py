@@ -1,4 +1,4 @@
-"""What is checked for each kind of rule."""
+"""What is checked for each kind of rule; of an expression, whether a row makes it false."""
 
 from __future__ import annotations
 
@@ -12,15 +12,35 @@ from sklar.arrays import Mask
 from sklar.sample.decode import SampledTable, row_count
 from sklar.sample.rules.computed import sum_holds
 from sklar.sample.rules.dummies import one_hot_holds
-from sklar.sample.rules.expression import expression_holds
 from sklar.sample.rules.function import function_holds
 from sklar.sample.rules.never import never_holds
 from sklar.sample.rules.nulls import together_holds
 from sklar.sample.rules.order import at_most_holds
 from sklar.sample.rules.ratio import ratio_holds
 from sklar.sample.rules.totals import totals_hold
+from sklar.schema.grid import RESOLUTIONS
+from sklar.schema.numbers import Datetime
 from sklar.schema.rules import AtMost, Expression, Function, Never, OneHot, Ratio, Sum, Together, Totals
+from sklar.schema.rules.expression import RowValues, evaluate_expression
+from sklar.schema.rules.parsing import parse_expression
 from sklar.schema.table import Schema
+
+
+def expression_holds(schema: Schema, rule: Expression, table: SampledTable) -> Mask:
+    """The rows where it is true, or a null leaves it open."""
+    tree, rows = parse_expression(rule.text), row_count(table)
+    found = evaluate_expression(tree, schema, lambda name: _known(schema, name, table), rows)
+    return found.data.astype(bool) | found.unknown
+
+
+def _known(schema: Schema, name: str, table: SampledTable) -> RowValues:
+    values, column = table[name], schema[name]
+    if values.labels is not None:
+        return RowValues(np.array(values.labels)[values.data], values.null)
+    if isinstance(column, Datetime):
+        return RowValues(values.data * (RESOLUTIONS[column.resolution] / RESOLUTIONS["day"]), values.null)
+    return RowValues(values.data, values.null)
+
 
 HOLDS: dict[type, Callable[[Schema, Any, SampledTable], Mask]] = {
     AtMost: at_most_holds,

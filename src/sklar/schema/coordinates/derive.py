@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from sklar.schema.columns import Boolean, Category, Column, Labels
+from sklar.schema.columns import Boolean, Category, Column, Labels, fresh_name
 from sklar.schema.coordinates.carried import carried_rules
-from sklar.schema.coordinates.lengths import difference_column, fresh_name, order_differences
+from sklar.schema.coordinates.lengths import difference_column, order_differences
 from sklar.schema.coordinates.parts import (
     CalendarPart,
     Coordinate,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import cast
 
-from sklar.schema.columns import Column
+from sklar.schema.columns import Column, fresh_name
 from sklar.schema.coordinates.parts import Difference
 from sklar.schema.numbers import Integer, Ranged, Real
-from sklar.schema.rules.order import AtMost
+from sklar.schema.rules.order import AtMost, root_of
 
 LENGTH_CELLS = 60
 """Most cells of a difference. So few are counted cell by cell, in one look, so that short lengths come out exactly: of
@@ -33,7 +33,7 @@ def order_differences(
     tree: dict[str, str] = {}
     for rule in rules:
         if {rule.low, rule.high} <= free and _can_subtract(columns, rule):
-            one, other = _root(tree, rule.low), _root(tree, rule.high)
+            one, other = root_of(tree, rule.low), root_of(tree, rule.high)
             if one != other:
                 tree[one] = other
                 for name in (rule.low, rule.high):
@@ -41,7 +41,7 @@ def order_differences(
     roots: dict[str, str] = {}
     for name in columns:
         if name in links:
-            top = _root(tree, name)
+            top = root_of(tree, name)
             if top not in roots or (_nullable(columns[roots[top]]) and not _nullable(columns[name])):
                 roots[top] = name
     return [step for root in roots.values() for step in _walk(columns, links, root)]
@@ -134,18 +134,5 @@ def _difference(columns: Mapping[str, Column], rule: AtMost, anchor: str, column
     )
 
 
-def fresh_name(taken: Container[str], name: str) -> str:
-    """A name that is not taken."""
-    while name in taken:
-        name = f"({name})"
-    return name
-
-
 def _nullable(column: Column) -> bool:
     return column.null_code is not None
-
-
-def _root(tree: dict[str, str], name: str) -> str:
-    while name in tree:
-        name = tree[name]
-    return name

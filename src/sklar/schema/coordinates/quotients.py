@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import cast
 
-from sklar.schema.columns import Column
-from sklar.schema.coordinates.lengths import FINEST, fresh_name, growing_edges
+from sklar.schema.columns import Column, fresh_name
+from sklar.schema.coordinates.lengths import FINEST, growing_edges
 from sklar.schema.coordinates.parts import Quotient
 from sklar.schema.numbers import Ranged, Real
 from sklar.schema.rules.ratio import Ratio

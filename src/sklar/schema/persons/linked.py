@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sklar.schema.columns import Column, Labels
+from sklar.schema.columns import Column, Labels, fresh_name
 from sklar.schema.numbers import Integer, Ranged, Real
 from sklar.schema.persons.person import Person
 from sklar.schema.rules import AtMost, Expression, Never, Ratio, Rule, Totals, rule_faults
+from sklar.schema.rules.order import root_of
 
 PARENT, FIRST, NEXT = "parent", "first row", "next row"
 """The tables, in the order in which they are drawn."""
@@ -183,7 +184,7 @@ def _steps(
     own = {name: columns[name] for name in static} | {PREVIOUS + name: columns[name] for name in moving}
     known = frozenset(own)
     own |= {name: columns[name] for name in moving}
-    left = _fresh(own, "rows after") if person.bound > 2 else ""
+    left = fresh_name(own, "rows after") if person.bound > 2 else ""
     if left:
         own[left] = Integer(0, person.bound - 2, source="public")
     held = (
@@ -241,18 +242,12 @@ def _room(columns: Mapping[str, Column], person: Person, name: str, own: int) ->
 
 def _joined(tree: dict[str, str], known: frozenset[str], rule: AtMost) -> bool:
     """Join the two columns of a rule, unless both sides have a known one; a tree is named by its known column."""
-    low, high = _root(tree, rule.low), _root(tree, rule.high)
+    low, high = root_of(tree, rule.low), root_of(tree, rule.high)
     if low in known and high in known:
         return False
     if low != high:
         tree.update({high: low} if low in known else {low: high})
     return True
-
-
-def _root(tree: Mapping[str, str], name: str) -> str:
-    while name in tree:
-        name = tree[name]
-    return name
 
 
 def _few(columns: Mapping[str, Column], order: str | None) -> bool:
@@ -266,10 +261,4 @@ def _modelled(columns: Mapping[str, Column], name: str) -> bool:
 
 
 def _count_name(columns: Mapping[str, Column]) -> str:
-    return _fresh(columns, "rows of the person")
-
-
-def _fresh(taken: Mapping[str, Column], name: str) -> str:
-    while name in taken:
-        name = f"({name})"
-    return name
+    return fresh_name(columns, "rows of the person")

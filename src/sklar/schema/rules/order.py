@@ -69,6 +69,13 @@ class AtMost:
         return max(self.at_least, least), most if self.at_most is None else min(self.at_most, most)
 
 
+def root_of(tree: Mapping[str, str], name: str) -> str:
+    """The top of the tree of columns, joined by rules, that this one belongs to."""
+    while name in tree:
+        name = tree[name]
+    return name
+
+
 def order_faults(columns: Mapping[str, Column], rules: Mapping[int, AtMost]) -> list[str]:
     """The first rule that cannot hold together with those before it and with the bounds of the columns.
 

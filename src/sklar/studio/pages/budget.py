@@ -8,9 +8,9 @@ from typing import Any
 
 from starlette.responses import Response
 
+from sklar.accounting.budget import risk
 from sklar.accounting.composition.zcdp import epsilon_to_rho
 from sklar.accounting.ledger import LedgerView, create_ledger, fit_total, read_ledger
-from sklar.accounting.risk import risk
 from sklar.errors import SklarError, UsageError
 from sklar.studio import commands
 from sklar.studio.visit import Visit, go_to

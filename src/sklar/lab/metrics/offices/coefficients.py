@@ -17,9 +17,10 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.lab.learning.features import task_of
 from sklar.lab.learning.logistic import fit_logistic
-from sklar.lab.metrics.offices.terms import independent_terms, label_text, make_terms
+from sklar.lab.metrics.offices.terms import independent_terms, make_terms
 from sklar.lab.metrics.score import About, Score, not_applicable
 from sklar.lab.tables.table import ExactTable
+from sklar.sample.binary import cell_text
 
 ABOUT = About(
     name="interval_overlap",
@@ -118,7 +119,7 @@ def _outcome(real: ExactTable, synthetic: ExactTable, target: str) -> tuple[str,
         return target, "linear", [(t.numbers[target] - centre) / (spread or 1.0) for t in (real, synthetic)]
     code = int(np.bincount(real.codes[target], minlength=2).argmax())
     code = 1 if real.schema[target].kind == "boolean" else code
-    named = f"{target} = {label_text(real, target, code)}"
+    named = f"{target} = {cell_text(real.schema[target], code, code + 1)}"
     return named, "logistic", [(t.codes[target] == code).astype(float) for t in (real, synthetic)]
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.lab.learning.features import standardize
+from sklar.lab.learning.features import frequent_labels, indicators, standardize
 from sklar.lab.tables.table import ExactTable, ordered_values
+from sklar.sample.binary import cell_text
 
 LABELS = 20
 """Labels of a column that have a term, beside the most frequent one, which the others are held against."""
@@ -66,18 +67,6 @@ def _ordered(real: ExactTable, tables: Sequence[ExactTable], name: str) -> tuple
 
 
 def _labels(real: ExactTable, tables: Sequence[ExactTable], name: str) -> tuple[list[str], list[Floats]]:
-    column = real.schema[name]
-    counts = np.bincount(real.codes[name], minlength=column.size)
-    shown = [int(code) for code in np.argsort(-counts, kind="stable")[1 : LABELS + 1] if counts[code] >= FEW]
-    words = [f"{name}: {label_text(real, name, code)}" for code in shown]
-    return words, [(table.codes[name][:, None] == np.array(shown, dtype=np.int64)).astype(float) for table in tables]
-
-
-def label_text(table: ExactTable, name: str, code: int) -> str:
-    """The label of a code; null and other by their names."""
-    column = table.schema[name]
-    if code == column.null_code:
-        return "null"
-    if column.kind == "boolean":
-        return ("false", "true")[code]
-    return str(column.other if code == column.other_code else column.values[code])  # type: ignore[attr-defined]
+    shown = frequent_labels(real, name, FEW)[1 : LABELS + 1]
+    words = [f"{name}: {cell_text(real.schema[name], code, code + 1)}" for code in shown.tolist()]
+    return words, [indicators(table, name, shown) for table in tables]
