@@ -28,7 +28,9 @@ types: $(VENV)/.installed
 	$(BIN)/pyright --project pyproject.toml --pythonpath $(BIN)/python
 
 # Three processes for two cores, since some wait for pages and servers; files in the order of tests/conftest.py.
+# A small demo first: loops are compiled once, and not by all three and what they start.
 unit: $(VENV)/.installed
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/sklar demo build/compiled --rows 500 --no-report >/dev/null
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3
 
 docs: $(VENV)/.installed

@@ -24,7 +24,7 @@ class Ended:
 
 def run_sklar(*words: object, cwd: Path | None = None, **extra: object) -> Ended:
     done = subprocess.run(
-        [*SKLAR, *map(str, words)], cwd=cwd, env=ENVIRONMENT, capture_output=True, timeout=120, **extra
+        [*SKLAR, *map(str, words)], cwd=cwd, env=ENVIRONMENT, capture_output=True, timeout=600, **extra
     )
     return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 

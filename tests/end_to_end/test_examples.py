@@ -53,7 +53,7 @@ def test_an_example_runs_and_writes_into_its_folder_only(example: Path, tmp_path
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout

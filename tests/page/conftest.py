@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Response, expect,
 from tests.conftest import chromium
 
 AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
-PATIENCE = 120_000
+PATIENCE = 300_000
 """Milliseconds for a job of several commands on a busy machine."""
 
 
@@ -35,7 +35,7 @@ class RunningStudio:
 
     def end(self) -> None:
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(120)
 
 
 def start_studio(folder: Path) -> RunningStudio:

@@ -180,7 +180,7 @@ def test_a_killed_run_is_taken_up(model: sklar.Model, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sklar", "sample", str(tmp_path / "m.sklar"), "-n", str(rows), "-o", f"{folder}/",
                "--seed", "7", "--part-rows", str(BLOCK_ROWS), "--workers", "2"]  # fmt: skip
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while not list(folder.glob("part-*")) and run.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     run.send_signal(signal.SIGKILL)

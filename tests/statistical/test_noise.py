@@ -97,7 +97,7 @@ for _ in range(2):
 
 def test_forked_processes_draw_different_noise() -> None:
     """In a process of its own: a child of one with other libraries' threads may wait for their locks for ever."""
-    ended = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, check=True, timeout=120)
+    ended = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, check=True, timeout=600)
     one, other = ended.stdout.split()
     assert one != other
 

@@ -28,7 +28,7 @@ from sklar.studio.commands import Work
 from sklar.studio.folder import StudioFolder, TableEntry
 from sklar.studio.jobs import Jobs, StudioJob
 
-PATIENCE = 120.0
+PATIENCE = 600.0
 ATTEMPTS = 6
 """A fit may end before it is struck, if this process has to wait; it will not do so six times running."""
 

@@ -276,7 +276,7 @@ def test_of_several_processes_exactly_one_gets_the_last_epsilon(path: Path, rese
         results = sorted(hear(racer) for racer in racers)
     finally:
         for racer in racers:
-            racer.communicate(timeout=60)
+            racer.communicate(timeout=600)
     assert results == ["lost"] * 5 + ["won"]
     view = read_ledger(path)
     assert len(view.fits) == 2
@@ -308,7 +308,7 @@ def test_a_killed_fit_leaves_a_ledger_that_covers_all_it_did(path: Path, wait: f
         assert read_ledger(path).alive == {fit}
         time.sleep(wait)
         os.kill(writer.pid, signal.SIGKILL)
-        acted = [int(line) for line in writer.communicate(timeout=60)[0].split()]
+        acted = [int(line) for line in writer.communicate(timeout=600)[0].split()]
     finally:
         writer.kill()
     view = read_ledger(path)

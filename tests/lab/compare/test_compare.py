@@ -138,7 +138,7 @@ def test_a_killed_comparison_continues(tmp_path: Path) -> None:
         "1",
     ]
     started = subprocess.Popen([sys.executable, "-c", RUN, *words])
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while not (tmp_path / "runs").exists() or (tmp_path / "runs").stat().st_size < 2:
         assert time.monotonic() < until and started.poll() is None
         time.sleep(0.05)
@@ -168,12 +168,12 @@ def test_ctrl_c_ends_the_peer_and_keeps_what_is_done(tmp_path: Path) -> None:
     started = subprocess.Popen(
         [sys.executable, *words], cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True
     )
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while not (tmp_path / "runs").exists() or (tmp_path / "runs").stat().st_size < 2:
         assert time.monotonic() < until and started.poll() is None
         time.sleep(0.05)
     os.killpg(started.pid, signal.SIGINT)
-    _, told = started.communicate(timeout=30)
+    _, told = started.communicate(timeout=300)
     assert started.returncode == 130
     assert "Traceback" not in told
     _wait_until_gone(str(tmp_path / "slow.py"))
@@ -184,7 +184,7 @@ def test_ctrl_c_ends_the_peer_and_keeps_what_is_done(tmp_path: Path) -> None:
 
 
 def _wait_until_gone(words: str) -> None:
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while words in subprocess.run(["ps", "-axo", "args="], capture_output=True, text=True, check=False).stdout:
         assert time.monotonic() < until, "the peer outlived the comparison"
         time.sleep(0.05)
