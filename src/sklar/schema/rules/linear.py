@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeGuard, cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def _feasible(columns: Mapping[str, Column], rules: Sequence[Linear]) -> bool:
     alone = len(rules) < 2 and not any(isinstance(rule, Expression) for rule in rules)
     if alone or all(isinstance(rule, AtMost) for rule in rules):
         return True
-    from scipy.optimize import linprog  # slow to import, and seldom needed
+    from scipy import optimize  # slow to import, and seldom needed
 
     names = sorted({name for rule in rules for name in rule.columns})
     spans = [cast(Ranged, columns[name]).span for name in names]
@@ -71,7 +71,8 @@ def _feasible(columns: Mapping[str, Column], rules: Sequence[Linear]) -> bool:
     matrix = np.array([[dict(weights).get(name, 0.0) for name in names] for weights, _ in limits])
     most = np.array([end / scale + SLACK * np.abs(row).max() for row, (_, end) in zip(matrix, limits, strict=True)])
     bounds = [(low / scale - SLACK, high / scale + SLACK) for low, high in spans]
-    return linprog(np.zeros(len(names)), matrix, most, bounds=bounds, method="highs").status != 2
+    linprog: Any = optimize.linprog
+    return bool(linprog(np.zeros(len(names)), matrix, most, bounds=bounds, method="highs").status != 2)
 
 
 def _limits(columns: Mapping[str, Column], rule: Linear) -> list[Limit]:
