@@ -11,10 +11,12 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
 from sklar.methods.vine import fit as vine
+from sklar.methods.vine.axes import lay_out_axes
 from sklar.methods.vine.options import VineOptions
 from sklar.methods.vine.stages import cut_stages, has_few_rows
 from sklar.methods.vine.tree import choose_tree
 from sklar.model.conditioning import simulate_given
+from sklar.model.margins.margin import margin_from_dense
 from sklar.model.vine.model import VineModel
 from sklar.private.features import FEATURES
 from sklar.private.interactions import exact_interactions
@@ -513,3 +515,12 @@ def test_columns_that_are_known_are_joined_first():
     assert set(choose_tree(4, strengths)) == {(0, 2), (1, 2), (1, 3)}
     assert set(choose_tree(4, strengths, frozenset({0, 1}))) == {(0, 1), (0, 2), (1, 3)}
     assert choose_tree(2, {}, frozenset({0, 1})) == ()
+
+
+def test_edges_of_two_valued_columns_must_be_clearer_the_more_rows_there_are():
+    schema = Schema({"age": Integer(0, 99), "married": Boolean(), "region": Category(["N", "E", "S"])})
+    masses = [np.arange(1.0, schema.size(name) + 1) for name in schema.modelled]
+    margins = [margin_from_dense(name, mass / mass.sum()) for name, mass in zip(schema.modelled, masses, strict=True)]
+    axes = lay_out_axes(schema, margins, {})
+    needed = [vine._eligible(axes, rows) for rows in (1_000.0, 10_000.0, 1e6)]
+    assert needed == [{0: 2.0, 1: 2.0}, {0: 2.0, 1: 4.0}, {0: 2.0, 1: 10.0}]

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklar.model.latent.indirect import Moment, Moments, fit_normals, make_world, on_sphere, simulate_scores
+from sklar.model.latent.indirect import (
+    Moment,
+    Moments,
+    fit_correlations,
+    fit_normals,
+    make_world,
+    on_sphere,
+    simulate_scores,
+)
 from sklar.model.latent.normals import class_normals, symmetric
 from sklar.model.latent.scores import value_latent
 from sklar.model.latent.target import NO_BASIS, class_basis, target_classes
@@ -88,3 +96,15 @@ def test_no_latents_and_no_sums_are_fine():
     assert found.size == 0
     alone = fit_normals(make_latents()[:1], np.ones(1), NO_BASIS, Moments(), np.random.default_rng(0))
     np.testing.assert_allclose(alone.factors, [[[1.0]]])
+
+
+def test_correlations_carry_little_noise_of_the_simulation():
+    latents = [value_latent(j, margin_from_dense("x", np.full(300, 1 / 300)), None) for j in range(4)]
+    corr = np.eye(4) + symmetric(np.array([0.3, -0.2, 0.1, 0.5, 0.0, 0.2]), 4)
+    z = np.random.default_rng(4).multivariate_normal(np.zeros(4), corr, 2_000_000)
+    pairs = Moment(mean=(on_sphere(z).T @ on_sphere(z) / len(z))[UPPER], variance=1e-8)
+    errors = [
+        np.abs(fit_correlations(latents, np.ones(4), pairs, np.random.default_rng(seed))[0] - corr).max()
+        for seed in range(3)
+    ]
+    assert max(errors) < 0.006

@@ -64,6 +64,18 @@ def test_independent_rows_follow_the_margins():
         np.testing.assert_allclose(frequencies(codes, j), m.dense(), atol=0.006)
 
 
+def test_rounded_rows_have_the_correlations_of_the_model_in_every_class():
+    def correlations(draw, seed):
+        codes = draw(1_000, np.random.default_rng(seed))
+        return [np.corrcoef(codes[codes[:, 3] == k][:, [0, 2, 5]].T)[np.triu_indices(3, 1)] for k in (0, 1)]
+
+    spread = [
+        np.std([correlations(draw, seed) for seed in range(40)], axis=0).mean()
+        for draw in (MODEL.simulate_rounded, MODEL.simulate)
+    ]
+    assert spread[0] < 0.75 * spread[1]  # two-valued columns keep the chance of their cells
+
+
 def test_rounded_rows_follow_the_margins_to_the_row():
     rows = 1000
     codes = MODEL.simulate_rounded(rows, np.random.default_rng(1))

@@ -71,7 +71,7 @@ def test_denoising_keeps_the_corner():
     for seed in range(10):
         counts = counts_with(150.0, seed)
         lost.append(denoise_pair(counts, SIGMA, ROWS, (MASS1, MASS2)))
-        kept.append(denoise_pair(counts, SIGMA, ROWS, (MASS1, MASS2), read(150.0, seed)))
+        kept.append(denoise_pair(counts, SIGMA, ROWS, (MASS1, MASS2), PairFacts(nulls=read(150.0, seed))))
     assert np.mean([table[-1, -1] for table in lost]) * ROWS < 30
     assert np.mean([table[-1, -1] for table in kept]) * ROWS == pytest.approx(162, rel=0.25)
     assert np.mean([mutual_information(table) for table in kept]) > 0.02

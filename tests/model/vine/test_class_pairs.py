@@ -41,7 +41,7 @@ def rooted(first, deeper):
 
 
 def scores_by_class(vine, column_pair, given):
-    levels = draw_levels(vine.size, 100_000, np.random.default_rng(5), stratified=True)
+    levels = draw_levels(vine.size, 100_000, np.random.default_rng(5), even=True)
     uniforms = transform(vine, sampling_order(vine), levels)
     number = interval_of(CLASSES, uniforms.get(2))
     x, y = (uniforms.score(column, given) for column in column_pair)
@@ -111,7 +111,7 @@ def test_conditions_are_met_by_class(allowed):
 
 def class_tables(vine, sigma, rng):
     """Tables of columns 0, 1 and 3 in all rows, and in each class, with noise."""
-    particles = simulate_vine(vine, 400_000, rng, stratified=True)
+    particles = simulate_vine(vine, 400_000, rng, even=True)
     number = interval_of(CLASSES, particles[:, 2])
 
     def table(a, b, inside):

@@ -36,7 +36,7 @@ TRUTH = Vine(size=3, trees=(TREE, (edge(0, 2, (1,), -0.7),)))
 
 def test_partial_correlation_is_recovered():
     rng = np.random.default_rng(1)
-    released = tables(simulate_vine(TRUTH, 200_000, rng, stratified=True), 15.0, rng)
+    released = tables(simulate_vine(TRUTH, 200_000, rng, even=True), 15.0, rng)
     grown = grow(Vine(size=3, trees=(TREE,)), released, dict.fromkeys(range(3), 5.0), ROWS, 6, rng)
     (found,) = grown.trees[1]
     assert {found.first, found.second} == {0, 2}
@@ -46,13 +46,13 @@ def test_partial_correlation_is_recovered():
 def test_no_dependence_left_means_no_tree():
     rng = np.random.default_rng(2)
     start = Vine(size=3, trees=(TREE,))
-    released = tables(simulate_vine(start, 200_000, rng, stratified=True), 60.0, rng)
+    released = tables(simulate_vine(start, 200_000, rng, even=True), 60.0, rng)
     assert len(grow(start, released, dict.fromkeys(range(3), 5.0), ROWS, 6, rng).trees) == 1
 
 
 def test_nominal_columns_and_missing_tables_stay_independent():
     rng = np.random.default_rng(3)
-    released = tables(simulate_vine(TRUTH, 100_000, rng, stratified=True), 15.0, rng)
+    released = tables(simulate_vine(TRUTH, 100_000, rng, even=True), 15.0, rng)
     assert len(grow(Vine(size=3, trees=(TREE,)), released, {1: 5.0, 2: 5.0}, ROWS, 6, rng).trees) == 1
     assert len(grow(Vine(size=3, trees=(TREE,)), {}, dict.fromkeys(range(3), 5.0), ROWS, 6, rng).trees) == 1
 
@@ -67,12 +67,12 @@ def test_weighting_by_the_pair_density_gives_the_deeper_vine():
 
     rng = np.random.default_rng(4)
     start = Vine(size=3, trees=(TREE,))
-    uniforms = transform(start, sampling_order(start), draw_levels(3, 200_000, rng, stratified=True))
+    uniforms = transform(start, sampling_order(start), draw_levels(3, 200_000, rng, even=True))
     x, y = ndtri(uniforms.get(0, (1,))), ndtri(uniforms.get(2, (1,)))
     weighted = np.histogram2d(
         uniforms.get(0), uniforms.get(2), bins=[GRID, GRID], weights=gaussian_density(-0.7, x, y)
     )[0]
-    deeper = simulate_vine(TRUTH, 200_000, rng, stratified=True)
+    deeper = simulate_vine(TRUTH, 200_000, rng, even=True)
     direct = np.histogram2d(deeper[:, 0], deeper[:, 2], bins=[GRID, GRID])[0]
     assert np.abs(weighted / weighted.sum() - direct / direct.sum()).sum() < 0.03
 
@@ -118,6 +118,6 @@ def test_parabola_minimum_is_kept_inside():
 
 def test_a_demanding_column_keeps_doubtful_edges_out():
     rng = np.random.default_rng(6)
-    released = tables(simulate_vine(TRUTH, 100_000, rng, stratified=True), 15.0, rng)
+    released = tables(simulate_vine(TRUTH, 100_000, rng, even=True), 15.0, rng)
     start = Vine(size=3, trees=(TREE,))
     assert len(grow(start, released, {0: 1e9, 1: 5.0, 2: 5.0}, ROWS, 6, rng).trees) == 1

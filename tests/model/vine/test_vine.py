@@ -1,8 +1,11 @@
 """Vines: proximity, sampling order, simulation."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import pyvinecopulib as pv
+from scipy.special import ndtri
 
 from sklar.model.pairs.copula import GaussianPair, IndependentPair
 from sklar.model.vine.sampling import draw_levels, simulate_vine, transform
@@ -103,14 +106,27 @@ def test_conditional_uniforms_are_uniform_and_independent_of_the_condition():
 
 def test_blocks_do_not_change_the_result(monkeypatch):
     vine = random_vine(5, 3, np.random.default_rng(9))
-    whole = simulate_vine(vine, 1_000, np.random.default_rng(10), stratified=True)
+    whole = simulate_vine(vine, 1_000, np.random.default_rng(10), even=True)
     monkeypatch.setattr("sklar.model.vine.sampling.BLOCK", 77)
-    assert np.allclose(simulate_vine(vine, 1_000, np.random.default_rng(10), stratified=True), whole)
+    assert np.allclose(simulate_vine(vine, 1_000, np.random.default_rng(10), even=True), whole)
 
 
-def test_stratified_levels_fill_every_stratum():
-    levels = draw_levels(2, 1_000, np.random.default_rng(11), stratified=True)
-    assert np.array_equal(np.sort((levels * 1_000).astype(int), axis=0)[:, 0], np.arange(1_000))
+def test_even_levels_fill_columns_pairs_and_parts():
+    levels = draw_levels(6, 4_096, np.random.default_rng(11), even=True)
+    assert levels.flags.f_contiguous
+    for column in levels.T:
+        assert np.array_equal(np.sort((column * 4_096).astype(int)), np.arange(4_096))
+    for a, b in combinations(range(6), 2):
+        boxes = np.bincount((levels[:, a] * 16).astype(int) * 16 + (levels[:, b] * 16).astype(int), minlength=256)
+        assert boxes.min() >= 8  # 16 each; of independent ones some would have 4
+        assert boxes.max() <= 24
+    some = np.bincount((levels[::8, 0] * 8).astype(int), minlength=8)
+    assert some.min() > 30  # 64 each: rows may be picked at regular steps
+
+
+def test_even_levels_tell_moments_that_independent_ones_do_not():
+    z = ndtri(draw_levels(8, 2**14, np.random.default_rng(12), even=True))
+    assert np.abs(np.corrcoef(z.T) - np.eye(8)).max() < 0.002  # of independent ones .02
 
 
 def test_one_column():

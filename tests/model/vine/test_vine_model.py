@@ -65,7 +65,7 @@ def tilt(model, rng):
         flat = (product / product.sum()).ravel()
         tables.append(SoftTable(parts=(a, b), observed=flat, variance=1e-4, dual=np.zeros(len(flat))))
     draft = Calibration(partitions=parts, tables=tuple(tables), level=0.0, effective=1.0, ceiling=1.0)
-    particles = simulate_vine(model.vine, 50_000, rng, stratified=True)
+    particles = simulate_vine(model.vine, 50_000, rng, even=True)
     calibration, _ = calibrate(parts, tables, cell_matrix(draft, model.scales, particles))
     return VineModel(
         margins=model.margins, scales=model.scales, vine=model.vine, calibration=calibration, facts=model.facts
@@ -132,7 +132,7 @@ def test_large_rounded_samples_come_in_pieces(monkeypatch):
     monkeypatch.setattr("sklar.model.vine.model.ROWS_AT_A_TIME", 6_000)
     rows = MODEL.simulate_rounded(20_001, np.random.default_rng(6))
     assert rows.shape == (20_001, 4)
-    assert pair_distance(rows, LARGE) < 0.02
+    assert pair_distance(rows, LARGE) < 0.025
 
 
 CONDITIONS = {

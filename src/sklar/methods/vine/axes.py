@@ -11,6 +11,7 @@ import numpy as np
 from sklar.accounting.noise import Noise
 from sklar.model.axis import NO_NULLS, Scale, Tops, lay_out
 from sklar.model.margins.margin import Margin
+from sklar.model.pairs.families import PairFacts
 from sklar.model.pairs.grouping import Groups, base_lookup, group_cells, value_tops
 from sklar.model.pairs.hints import Hint
 from sklar.model.pairs.interactions import centred, with_margins
@@ -87,6 +88,11 @@ class MeasuredTable:
     tops: Tops = NO_NULLS
     nulls: NullExcess | None = None
     possible: np.ndarray | None = None
+
+    @property
+    def known(self) -> PairFacts:
+        """What is known about a pair beside its counts."""
+        return PairFacts(hint=self.hint, tops=self.tops, nulls=self.nulls, possible=self.possible)
 
     @property
     def empty(self) -> np.ndarray | None:

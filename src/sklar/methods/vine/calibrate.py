@@ -30,7 +30,7 @@ from sklar.model.vine.pool import pool_size
 from sklar.model.vine.sampling import simulate_vine
 from sklar.model.vine.vine import Vine
 
-PARTICLES = 200_000
+PARTICLES = 2**17
 """Weights are fitted on particles and used on others, so many are needed for each cell of the tables."""
 LEAST_EFFECTIVE = 0.15
 TARGET_TRUST, FEW_ROWS, MANY_ROWS = 0.3, 3_000, 15_000
@@ -44,7 +44,7 @@ LEAST_ROWS = 1.0
 log-weight of its rows by one. Noise below that (epsilon 30 and more) would be answered with weights of exp(hundreds),
 which mean nothing on other particles: on Adult with a target at epsilon 100 next to no particle had weight, and the AUC
 was .922 in place of .924. The error of pairs is the same."""
-TRIAL_PARTICLES = 25_000
+TRIAL_PARTICLES = 2**14
 TRIAL_SWEEPS = 10
 EARLY_SWEEPS = 50
 """Rounds on the particles of the trials before those on all particles, which then have less far to go, at 8 times the
@@ -84,7 +84,7 @@ def calibrate_vine(
     if not draft.tables:
         return Calibrated(calibration=draft, strength=0.0)
     scales, size = tuple(axis.scale for axis in axes), pool_size(draft, PARTICLES, 1.0)
-    cells = cell_matrix(draft, scales, simulate_vine(vine, size, rng, stratified=True))
+    cells = cell_matrix(draft, scales, simulate_vine(vine, size, rng, even=True))
     alone = sum(_stands_alone(table) for table in draft.tables)
     after = replace(draft, tables=draft.tables[alone:])
     guide = len(pairs) - alone or len(after.tables)
@@ -103,7 +103,7 @@ def calibrate_vine(
     if each is not None:
         tables, _ = _bearable(draft, cells, each, rows, start)
         calibration, _ = calibrate(draft.partitions, tables, cells)
-    held = hold_margins(calibration, scales, simulate_vine(vine, size, rng, stratified=True))
+    held = hold_margins(calibration, scales, simulate_vine(vine, size, rng, even=True))
     return Calibrated(calibration=held, strength=strength)
 
 

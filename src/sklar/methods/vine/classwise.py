@@ -18,7 +18,7 @@ from sklar.model.vine.deeper import ClassTables, PairTable
 from sklar.model.vine.sampling import simulate_vine
 from sklar.model.vine.vine import Edge, Vine
 
-PARTICLES = 100_000
+PARTICLES = 2**17
 """Particles that tell what tree one expects of each column and the target."""
 CAUTION = 4.0
 """Times the prior strength of links with the target: their tables are used once more in the calibration, and noise
@@ -94,7 +94,7 @@ def _link(chain: Vine, told: TargetTables, rows: float, rng: np.random.Generator
     How far is one strength for all of them, by empirical Bayes, as in the calibration. Independence would be a poor
     thing to start from: a column tells of the target through others, also where its own table drowns in noise.
     """
-    particles = simulate_vine(chain, PARTICLES, rng, stratified=True)
+    particles = simulate_vine(chain, PARTICLES, rng, even=True)
     laws: list[tuple[Floats, GridTable]] = []
     for table in told.links:
         first, last = table.groups

@@ -106,9 +106,7 @@ def interaction_noise(allowance: Allowance, unit: Unit, shape: tuple[int, ...]) 
 def dependence(table: MeasuredTable, rows: float) -> float:
     """Mutual information of a pair table after denoising: zero when nothing stands out of the noise."""
     first, second = table.groups
-    return mutual_information(
-        denoise_pair(table.counts, table.sigma, rows, (first.mass, second.mass), table.nulls, table.possible)
-    )
+    return mutual_information(denoise_pair(table.counts, table.sigma, rows, (first.mass, second.mass), table.known))
 
 
 ALL_PAIRS = 780

@@ -13,7 +13,7 @@ from sklar.accounting.noise import Noise
 from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, measure, measure_interactions
 from sklar.methods.vine.pairs import ROWS_PER_CELL, interaction_noise, resolution, share_out
 from sklar.model.pairs.copula import IndependentPair
-from sklar.model.pairs.families import PairFacts, fit_pair
+from sklar.model.pairs.families import fit_pair
 from sklar.model.pairs.grouping import Groups
 from sklar.model.vine.vine import Edge, maximum_spanning_tree
 from sklar.release.door import Door
@@ -93,8 +93,7 @@ def _fit_edge(axes: Sequence[VineAxis], table: MeasuredTable, rows: float) -> Ed
     if axes[first].ordered and axes[second].ordered:
         fine = _fine_groups(axes[first], rows), _fine_groups(axes[second], rows)
     groups = table.groups[0], table.groups[1]
-    known = PairFacts(hint=table.hint, tops=table.tops, nulls=table.nulls, possible=table.possible)
-    pair = fit_pair(table.counts, table.sigma, rows, groups, fine, known)
+    pair = fit_pair(table.counts, table.sigma, rows, groups, fine, table.known)
     return Edge(first=first, second=second, given=(), copula=pair.copula, family=pair.family, tau=pair.tau)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklar.arrays import Floats, Ints, Mask
 from sklar.model.conditioning import Proposals, Runs, cover
 from sklar.model.correlation.bivariate import truncated_normal
-from sklar.model.latent.normals import ClassNormals
+from sklar.model.latent.normals import ClassNormals, whitened
 from sklar.model.latent.scores import Latent
 from sklar.model.latent.target import Classes
 from sklar.model.margins.margin import Margin, restrict
@@ -43,11 +43,13 @@ class LatentNormalModel:
         return self.codes_of(self._uniforms(z), classes, [rng.random(rows) for _ in self.margins])
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows whose class sizes and margins follow the model as closely as whole rows allow."""
+        """Rows whose class sizes, margins and correlations follow the model as closely as whole rows allow."""
         steps = (np.arange(rows) + rng.random()) / max(rows, 1)
         classes = rng.permutation(np.searchsorted(np.cumsum(self.normals.share)[:-1], steps, side="right"))
-        z = self.normals.place(rng.standard_normal((rows, self.normals.size)), classes)
-        u = self._even_uniforms(z, rng)
+        noise = rng.standard_normal((rows, self.normals.size))
+        for k in range(len(self.normals.share)):
+            noise[classes == k] = whitened(noise[classes == k])
+        u = self._even_uniforms(self.normals.place(noise, classes), rng)
         spread = [rng.permutation(_even_steps(rows, rng)) for _ in self.margins]
         if self.classes is not None:
             spread[self.classes.column] = _even_within(classes, rng)

@@ -156,6 +156,16 @@ def shrink_factors(noisy: Floats, variance: float, slopes: Floats) -> Floats:
     return symmetric(factors[upper] + rest, size)
 
 
+def whitened(noise: Floats) -> Floats:
+    """Rows of noise with a mean of exactly 0 and covariance I, as far as there are enough: less chance, same law."""
+    rows, size = noise.shape
+    if rows <= 2 * size:
+        return noise
+    centred = noise - noise.mean(axis=0)
+    factor = np.linalg.cholesky(centred.T @ centred / rows)
+    return np.linalg.solve(factor, centred.T).T
+
+
 def symmetric(upper: Floats, size: int) -> Floats:
     """The symmetric matrix with zero diagonal whose upper triangle, row by row, is given."""
     out = np.zeros((size, size))

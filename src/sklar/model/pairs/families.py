@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,13 +70,18 @@ class ParametricPair:
         """The member as pyvinecopulib has it."""
         import pyvinecopulib as pv
 
-        kind = getattr(pv.BicopFamily, self.family)
         tau = self.tau if FAMILIES[self.family].symmetric else abs(self.tau)
-        if self.family in ("gaussian", "student"):
-            parameters = [[np.sin(np.pi / 2 * tau)]] + ([[STUDENT_DF]] if self.family == "student" else [])
-        else:
-            parameters = pv.Bicop(kind).tau_to_parameters(tau)
-        return pv.Bicop(kind, self.rotation, np.asarray(parameters, dtype=float))
+        return pv.Bicop(getattr(pv.BicopFamily, self.family), self.rotation, _parameters(self.family, tau))
+
+
+@lru_cache(maxsize=1_000)
+def _parameters(family: str, tau: float) -> Floats:
+    """Parameters by Kendall's tau; kept, since every search begins with the same ones."""
+    import pyvinecopulib as pv
+
+    if family in ("gaussian", "student"):
+        return np.array([[np.sin(np.pi / 2 * tau)]] + ([[STUDENT_DF]] if family == "student" else []))
+    return np.asarray(pv.Bicop(getattr(pv.BicopFamily, family)).tau_to_parameters(tau), dtype=float)
 
 
 def cell_masses(member: ParametricPair, edges1: Floats, edges2: Floats, tops: Tops = NO_NULLS) -> Floats:
@@ -86,8 +91,9 @@ def cell_masses(member: ParametricPair, edges1: Floats, edges2: Floats, tops: To
     below: C(u, v) = t1 t2 M(u / t1, v / t2) for u <= t1, v <= t2.
     """
     (below1, above1), (below2, above2) = (split_edges(e, top) for e, top in zip((edges1, edges2), tops, strict=True))
-    first, second = np.meshgrid(below1 / tops[0], below2 / tops[1], indexing="ij")
-    corners = member.bicop().cdf(clip_open(np.column_stack([first.ravel(), second.ravel()]))).reshape(first.shape)
+    points = np.empty((len(edges1), len(edges2), 2))
+    points[..., 0], points[..., 1] = (below1 / tops[0])[:, None], below2 / tops[1]
+    corners = member.bicop().cdf(clip_open(points.reshape(-1, 2))).reshape(points.shape[:2])
     corners[below1 <= 0, :], corners[:, below2 <= 0] = 0.0, 0.0
     corners[below1 >= tops[0], :] = below2 / tops[1]
     corners[:, below2 >= tops[1]] = (below1 / tops[0])[:, None]
@@ -212,7 +218,8 @@ def fit_pair(
     together = nulls_together(known.nulls, masses)
     member = None if fine is None else fit_family(counts - together, sigma, rows, edges, hint, tops)
     if member is None or fine is None:
-        base = _within_rules(np.maximum(np.outer(*masses) + together / rows, 0.0), masses, possible)
+        base = np.outer(*masses) if hint is None else hint.cells
+        base = _within_rules(np.maximum(base + together / rows, 0.0), masses, possible)
         copula = checkerboard(*edges, _free_table(base, counts, sigma, rows, possible))
         return FittedPair(copula=copula, family="checkerboard", tau=kendall_tau(copula))
     grid = _fine_grid(edges, fine, tops)
@@ -327,11 +334,12 @@ def denoise_pair(
     sigma: float,
     rows: float,
     masses: Pair,
-    nulls: NullExcess | None = None,
-    possible: Floats | None = None,
+    known: PairFacts = NOTHING_KNOWN,
 ) -> Floats:
-    """Probabilities of a pair table: independence under the released margins plus what stands out of the noise."""
-    expected = rows * np.outer(*masses) + nulls_together(nulls, masses)
+    """Probabilities of a pair table: what is known under the released margins plus what stands out of the noise."""
+    nulls, possible = known.nulls, known.possible
+    base = np.outer(*masses) if known.hint is None else known.hint.cells
+    expected = rows * base + nulls_together(nulls, masses)
     if possible is not None:
         expected = rows * _within_rules(np.maximum(expected / rows, 0.0), masses, possible)
         counts = np.where(possible > 0, counts, 0.0)

@@ -31,11 +31,15 @@ class Hint:
     """One linear function of the cells' probabilities, roughly the correlation of normal scores, and what it should be.
 
     The sum of weights times probabilities should be `value`, up to `variance`, the chance of the rows included.
+
+    Attributes:
+        cells: The probabilities that a Gaussian copula of this correlation, shrunken by its noise, gives the cells.
     """
 
     weights: Floats
     value: float
     variance: float
+    cells: Floats
 
     def misfit(self, masses: Floats) -> float:
         """Squared distance from the value, in variances."""
@@ -94,14 +98,19 @@ def move_along(counts: Floats, reading: Reading, rows: float, corr: float, varia
     return counts + rows * step * reading.direction, reading.corr + step
 
 
-def score_hint(edges: Pair, corr: float, variance: float, tops: Tops = NO_NULLS) -> Hint | None:
-    """The correlation of normal scores of a Gaussian copula as a hint for any other copula on the same cells."""
+def score_hint(edges: Pair, corr: float, variance: float, tops: Tops = NO_NULLS, noise: float = 0.0) -> Hint | None:
+    """The correlation of normal scores of a Gaussian copula as a hint for any other copula on the same cells.
+
+    `noise` is the variance of the correlation itself.
+    """
     weights = np.outer(*(value_scores(e, top) for e, top in zip(edges, tops, strict=True)))
     masses, direction = gaussian_cells(*edges, float(np.clip(corr, -0.99, 0.99)), tops)
     slope = float(np.vdot(weights, direction))
     if slope < 1e-3:
         return None
-    return Hint(weights=weights / slope, value=float(np.vdot(weights, masses)) / slope, variance=variance)
+    kept = float(np.clip(corr * max(0.0, 1.0 - noise / max(corr**2, 1e-9)), -0.99, 0.99))
+    cells = gaussian_cells(*edges, kept, tops)[0]
+    return Hint(weights=weights / slope, value=float(np.vdot(weights, masses)) / slope, variance=variance, cells=cells)
 
 
 def value_scores(edges: Floats, top: float) -> Floats:

@@ -16,7 +16,7 @@ from sklar.model.vine.vine import Edge, EdgeCandidate, Vine, candidates, maximum
 
 CORRELATIONS = np.sin(np.linspace(-1, 1, 21) * np.arcsin(0.95))
 """Correlations tried for an edge, with 0 in the middle; parabolas through three points find what lies between."""
-PARTICLES = 20_000
+PARTICLES = 2**14
 """Particles of the truncated vine: their own noise in a predicted table against the time of every candidate edge."""
 NEARER = (0.03, 0.01)
 """Distances of the points of the two later parabolas."""
@@ -156,7 +156,7 @@ class _Particles:
     """
 
     def __init__(self, vine: Vine, rng: np.random.Generator, classes: ClassTables | None):
-        levels = draw_levels(vine.size, PARTICLES, rng, stratified=True)
+        levels = draw_levels(vine.size, PARTICLES, rng, even=True)
         self.weights: Floats | None = None
         self.inside: list[np.ndarray] = []
         if classes is not None:

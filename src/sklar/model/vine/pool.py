@@ -46,7 +46,7 @@ def draw_pool(
 
     The stored tilt is where the sweeps start; a few of them remove the Monte Carlo noise of this pool.
     """
-    particles = simulate_vine(vine, size, rng, stratified=True)
+    particles = simulate_vine(vine, size, rng, even=True)
     codes = part_codes(calibration.partitions, scales, particles)
     cells = table_cells(calibration, codes)
     most = calibration.level + np.log(calibration.ceiling)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from sklar.model.axis import TINY, Scale, clip_open, code_edges, codes_at, interval_of
+from sklar.model.axis import TINY, Scale, clip_open, code_edges, codes_at, even_levels, interval_of
 from sklar.model.conditioning import Proposals, Runs, cover, place_inside
 from sklar.model.pairs.copula import Checkerboard, ClassPairs, GaussianPair, IndependentPair, Tabulated, tabulate
 from sklar.model.protocol import RowProposals
@@ -153,16 +153,16 @@ def draw_step(step: Step, uniforms: Uniforms, p: np.ndarray) -> None:
         uniforms.descend(edge, step.column)
 
 
-def draw_levels(columns: int, rows: int, rng: np.random.Generator, *, stratified: bool = False) -> np.ndarray:
+def draw_levels(columns: int, rows: int, rng: np.random.Generator, *, even: bool = False) -> np.ndarray:
     """Independent uniform levels, shape (rows, columns) in Fortran order.
 
-    Stratified levels put one particle into each of `rows` equal strata of every column: less Monte Carlo noise, but
-    particles are then not independent.
+    Even ones (`even_levels`) have far less Monte Carlo noise, but particles are then not independent.
     """
+    if even:
+        return even_levels(rows, columns, rng)
     levels = np.empty((rows, columns), order="F")
     for column in range(columns):
-        u = rng.random(rows)
-        levels[:, column] = clip_open((rng.permutation(rows) + u) / rows if stratified else u)
+        levels[:, column] = clip_open(rng.random(rows))
     return levels
 
 
@@ -174,9 +174,9 @@ def transform(vine: Vine, steps: tuple[Step, ...], levels: np.ndarray, tables: T
     return uniforms
 
 
-def simulate_vine(vine: Vine, rows: int, rng: np.random.Generator, *, stratified: bool = False) -> np.ndarray:
+def simulate_vine(vine: Vine, rows: int, rng: np.random.Generator, *, even: bool = False) -> np.ndarray:
     """Draw particles from the vine: uniforms of shape (rows, columns), Fortran order, in bounded extra memory."""
-    levels = draw_levels(vine.size, rows, rng, stratified=stratified)
+    levels = draw_levels(vine.size, rows, rng, even=even)
     steps, tables = sampling_order(vine), tabulate_vine(vine)
     for start in range(0, rows, BLOCK):
         block = slice(start, min(start + BLOCK, rows))
