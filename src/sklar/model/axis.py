@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -109,10 +108,8 @@ def even_levels(rows: int, columns: int, rng: np.random.Generator) -> np.ndarray
     """
     from scipy.stats.qmc import Sobol  # not at import time: scipy.stats is slow to load
 
-    points = Sobol(columns, rng=rng)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # other numbers than powers of two are a little less even
-        return clip_open(np.asfortranarray(rng.permutation(points.random(rows))))
+    points = Sobol(columns, rng=rng).random_base2((max(rows, 1) - 1).bit_length())
+    return clip_open(np.asfortranarray(rng.permutation(points[:rows])))
 
 
 def cells_at(scale: Scale, u: np.ndarray) -> np.ndarray:

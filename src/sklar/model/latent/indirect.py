@@ -104,7 +104,7 @@ def make_world(
     chance = np.ones(size) if present is None else present
     return World(
         latents=latents,
-        noise=np.concatenate([whitened(ndtri(even_levels(n, size, rng))) for n in counts]),
+        noise=np.concatenate([whitened(ndtri(even_levels(n, size, rng))) for n in counts.tolist()]),
         classes=np.repeat(np.arange(len(share)), counts),
         weights=np.repeat(share / counts, counts),
         scores=scores,
