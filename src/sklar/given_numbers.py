@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Integral, Number, Real
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ def is_number(value: Any) -> bool:
     """Whether it is a finite number, and no truth value."""
     if isinstance(value, Integral):
         return not isinstance(value, bool)
-    return isinstance(value, Real) and math.isfinite(value)
+    return isinstance(value, Real) and abs(value) < math.inf
 
 
 def is_whole(value: Any, least: int, most: float = math.inf) -> bool:
@@ -28,8 +28,13 @@ def whole_number(value: Any, what: str, least: int = 1, most: int | None = None)
     """A whole number within bounds, or a plain refusal."""
     if not is_whole(value, least, math.inf if most is None else most):
         upper = "" if most is None else f" and at most {most:,}"
-        raise UsageError(f"{what} must be a whole number of at least {least}{upper}; found {value!r}.")
+        raise UsageError(f"{what} must be a whole number of at least {least}{upper}; found {shown(value)}.")
     return int(value)
+
+
+def shown(value: Any) -> str:
+    """What was found in the place of a number: as it is written, or only its type if it may be a table."""
+    return repr(value) if value is None or isinstance(value, str | Number) else f"a {type(value).__name__}"
 
 
 def plain_options(given: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -448,6 +448,33 @@ def test_unions_are_read_by_the_type_of_each_value() -> None:
     assert codes_of(pa.table({"x": sparse[1:]})) == expected[1:3]
 
 
+@pytest.mark.parametrize("form", ["sparse", "dense"])
+def test_a_part_of_a_union_has_the_codes_of_its_own_values(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches are cut into pieces, and may be pieces themselves."""
+    kinds, texts = np.arange(40) % 3 % 2, [str(at % 4) for at in range(40)]
+    children = [pa.array(np.arange(40) % 7), pa.array(texts)]
+    places = pa.array(np.arange(40), pa.int32())
+    codes = pa.array(kinds, pa.int8())
+    union = (
+        pa.UnionArray.from_sparse(codes, children)
+        if form == "sparse"
+        else pa.UnionArray.from_dense(codes, places, children)
+    )
+    values = [children[kind][at].as_py() for at, kind in enumerate(kinds)]
+    for encode in ENCODERS:
+        for start, stop in ((0, 40), (0, 13), (1, 40), (7, 8), (17, 29), (39, 40)):
+            alone = [encode(pa.array([value]))[0] for value in values[start:stop]]
+            assert encode(union[start:stop]).tolist() == alone
+    schema = Schema({"x": Integer(0, 9)})
+    batch = pa.RecordBatch.from_arrays([union], names=["x"])
+    monkeypatch.setattr("sklar.rows.sources.arrow.BATCH_ROWS", 7)
+    for part in (batch, batch[5:31]):
+        (counts,) = exact_counts(open_rows(part, schema), [(("x",), None)])
+        at = slice(None) if part is batch else slice(5, 31)
+        assert counts.tolist() == np.bincount([int(value) for value in values[at]], minlength=len(counts)).tolist()
+    assert labels_of(batch[5:31]) == dict(Counter(str(value) for value in values[5:31]))
+
+
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.large_binary()], ids=str)
 def test_one_long_text_does_not_silence_a_batch(kind: pa.DataType, monkeypatch: pytest.MonkeyPatch) -> None:
     """More text than is looked at in one piece is looked at in several."""

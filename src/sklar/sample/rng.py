@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sklar.errors import UsageError
-from sklar.given_numbers import is_whole
+from sklar.given_numbers import is_whole, shown
 
 
 def seed_entropy(seed: int | None) -> int:
@@ -16,7 +16,7 @@ def seed_entropy(seed: int | None) -> int:
     if seed is None:
         return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
     if not is_whole(seed, 0):
-        raise UsageError(f"seed must be a whole number of at least 0, or left out; found {seed!r}.")
+        raise UsageError(f"seed must be a whole number of at least 0, or left out; found {shown(seed)}.")
     return int(seed)
 
 

@@ -136,7 +136,7 @@ def _sharpened(known: Correlations, table: MeasuredTable, rows: float) -> Measur
     reading, one = found
     counts, corr = move_along(table.counts, reading, rows, one.corr, one.variance)
     edges = table.groups[0].edges, table.groups[1].edges
-    both = 1.0 / (1.0 / reading.variance + 1.0 / one.variance)
+    both = reading.variance * one.variance / max(reading.variance + one.variance, 1e-300)
     hint = score_hint(edges, corr, one.variance + 1 / rows, table.tops, both)
     return replace(table, counts=counts, hint=hint)
 

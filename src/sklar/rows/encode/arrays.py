@@ -80,6 +80,8 @@ def _dictionary_codes(array: Any, encode: Encoder) -> Codes:
 
 def union_parts(array: Any) -> Iterator[tuple[Ints, Any]]:
     """(places, values) of each type that occurs."""
+    if array.offset:  # type codes and offsets of a slice are those of the whole it was cut from
+        array = pa.concat_arrays([array])
     codes = array.type_codes.to_numpy(zero_copy_only=False)
     dense = array.type.mode == "dense"
     offsets = array.offsets.to_numpy(zero_copy_only=False) if dense else np.arange(len(array))
