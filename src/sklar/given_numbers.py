@@ -16,7 +16,7 @@ def is_number(value: Any) -> bool:
     """Whether it is a finite number, and no truth value."""
     if isinstance(value, Integral):
         return not isinstance(value, bool)
-    return isinstance(value, Real) and abs(value) < math.inf
+    return isinstance(value, Real) and math.isfinite(value)
 
 
 def is_whole(value: Any, least: int, most: float = math.inf) -> bool:
