@@ -18,7 +18,7 @@ from sklar.accounting.unit import Unit
 from sklar.cli.main import app
 from sklar.private.recorder import Recorder
 
-FIRST_KEY = 7_340_001
+FIRST_KEY = 7_340_001_928_374_001  # so long that no noisy number holds one by chance
 """Keys are long numbers that nothing else can be."""
 
 
