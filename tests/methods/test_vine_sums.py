@@ -200,3 +200,16 @@ def test_groups_without_a_second_group_are_no_obstacle(world):
     one = group_cells(axes[0].scale, 1, 0.0)
     flat = MeasuredTable(columns=(0, 1), groups=(one, axes[1].groups(4, 0.0, 1.0)), counts=np.ones((1, 4)), sigma=1.0)
     assert sharpen({(0, 1): Known(corr=0.5, variance=0.1)}, [flat], 4.0) == (flat,)
+
+
+def test_a_correlation_within_its_noise_leaves_cells_as_they_would_be_by_chance(world):
+    noisy = table(world, (0, 1), 400.0)
+    for variance, shrunken in ((1.0, True), (1e-4, False)):
+        (sharp,) = sharpen(
+            {(0, 1): Known(corr=0.2, variance=variance)}, [replace(noisy, counts=chance(noisy))], 20_000.0
+        )
+        assert np.allclose(sharp.hint.cells, chance(noisy) / 20_000.0, atol=1e-6) == shrunken
+
+
+def chance(of):
+    return 20_000.0 * np.outer(of.groups[0].mass, of.groups[1].mass)
