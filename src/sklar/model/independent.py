@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklar.arrays import Floats, Mask, compiled
+from sklar.arrays import Floats, Mask
 from sklar.model.margins.margin import Margin, restrict
 from sklar.model.protocol import Codes, Proposals, RowProposals
 
@@ -61,25 +61,11 @@ def draw_codes(margin: Margin, u: Floats, out: Codes) -> None:
     The guide table (Chen and Asau 1974) has, for each of equally wide parts of [0, 1), the first cell that reaches
     into it; from there the search is linear.
     """
+    from sklar.model.kernels import invert_cdf  # not at import time: numba is slow to load
+
     edges, positive = margin.edges(), np.flatnonzero(margin.mass)
     cells = int(positive[-1])
     parts = max(16, GUIDES * len(margin.mass))
     guide = np.searchsorted(edges, np.arange(parts) / parts, side="right") - 1
     guide = np.clip(guide - 1, 0, cells)  # one earlier: u * parts is rounded
-    _inverse(u, edges, margin.mass, margin.starts, margin.widths(), guide, cells, out)
-
-
-@compiled(error_model="numpy")
-def _inverse(u, edges, mass, starts, widths, guide, last, out):
-    parts = len(guide)
-    for i in range(len(u)):
-        x = u[i]
-        cell = guide[np.uintp(x * parts)]
-        while cell < last and edges[np.uintp(cell + 1)] <= x:
-            cell += 1
-        width = widths[np.uintp(cell)]
-        if width == 1:
-            out[i] = starts[np.uintp(cell)]
-        else:
-            inside = (x - edges[np.uintp(cell)]) / mass[np.uintp(cell)] * width
-            out[i] = starts[np.uintp(cell)] + np.int64(min(max(inside, 0.0), np.float64(width - 1)))
+    invert_cdf(u, edges, margin.mass, margin.starts, margin.widths(), guide, cells, out)

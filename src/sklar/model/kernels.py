@@ -359,3 +359,22 @@ def swap_persons(
         inside[old] = False
         inside[choice] = True
         chosen[visits[visit]] = choice
+
+
+@compiled(error_model="numpy")
+def invert_cdf(
+    u: Array, edges: Array, mass: Array, starts: Array, widths: Array, guide: Array, last: int, out: Array
+) -> None:
+    """Writes the code at each uniform of `u` into `out`, searching upwards from the guide table's cell."""
+    parts = len(guide)
+    for i in range(len(u)):
+        x = u[i]
+        cell = guide[np.uintp(x * parts)]
+        while cell < last and edges[np.uintp(cell + 1)] <= x:
+            cell += 1
+        width = widths[np.uintp(cell)]
+        if width == 1:
+            out[i] = starts[np.uintp(cell)]
+        else:
+            inside = (x - edges[np.uintp(cell)]) / mass[np.uintp(cell)] * width
+            out[i] = starts[np.uintp(cell)] + np.int64(min(max(inside, 0.0), np.float64(width - 1)))

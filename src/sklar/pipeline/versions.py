@@ -10,7 +10,7 @@ from pathlib import Path
 
 import sklar
 
-LIBRARIES = ("numpy", "scipy", "numba", "pyvinecopulib", "opendp", "pyarrow")
+LIBRARIES = ("numpy", "scipy", "numba", "opendp", "pyarrow")
 
 
 def versions() -> dict[str, str]:

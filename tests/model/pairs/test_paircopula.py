@@ -6,7 +6,8 @@ import pyvinecopulib as pv
 
 from sklar.model.axis import interval_of
 from sklar.model.pairs.copula import GaussianPair, IndependentPair, checkerboard, fit_margins, kendall_tau, tabulate
-from sklar.model.pairs.families import FAMILIES, ParametricPair, cell_masses
+from sklar.model.pairs.families import cell_masses
+from sklar.model.pairs.parametric import FAMILIES, MAX_PARAMETER, STUDENT_DF, ParametricPair
 
 RNG = np.random.default_rng(4)
 U, V, P = RNG.uniform(0.02, 0.98, (3, 400))
@@ -34,10 +35,15 @@ class Member:
     """A family member, called with two columns as the pair copulas of a vine are."""
 
     def __init__(self, member):
-        self.family, self._bicop = member.family, member.bicop()
+        self.family, self._bicop = member.family, bicop(member)
 
     def __getattr__(self, name):
         return lambda u, v: getattr(self._bicop, name)(np.column_stack([u, v]))
+
+
+def bicop(member):
+    values = [[member.parameter]] + ([[float(STUDENT_DF)]] if member.family == "student" else [])
+    return pv.Bicop(getattr(pv.BicopFamily, member.family), member.rotation, np.array(values))
 
 
 def members():
@@ -82,6 +88,28 @@ def test_gaussian_agrees_with_pyvinecopulib():
     points = np.column_stack([U, V])
     for name in ("pdf", "hfunc1", "hfunc2", "hinv1", "hinv2"):
         assert np.allclose(getattr(ours, name)(U, V), getattr(theirs, name)(points), atol=1e-8)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_cdfs_and_parameters_agree_with_pyvinecopulib(family):
+    near = np.array([1e-9, 1e-5, 1e-3])
+    grid = np.concatenate([near, np.linspace(0.02, 0.98, 25), 1 - near[::-1]])
+    points = np.array(np.meshgrid(grid, grid, indexing="ij")).reshape(2, -1).T
+    rotations = (0,) if FAMILIES[family].symmetric else (0, 90, 180, 270)
+    for rotation in rotations:
+        for size in (0.005, 0.03, 0.4, 0.7, 0.92):
+            for tau in (size, -size) if FAMILIES[family].symmetric else (size,):
+                member = ParametricPair(family=family, rotation=rotation, tau=tau)
+                theirs = bicop(member)
+                assert np.abs(member.cdf(grid, grid) - theirs.cdf(points).reshape(len(grid), -1)).max() < 1e-11
+                capped = abs(member.parameter) == MAX_PARAMETER.get(family)
+                assert capped or np.isclose(abs(theirs.tau), size, atol=1e-7), (member, theirs.tau)
+
+
+def test_parameters_of_joe_pass_smoothly_through_two():
+    taus = 1 - np.pi**2 / 6 + 1 + np.linspace(-1e-3, 1e-3, 41)  # tau = 2 - pi^2 / 6 at a parameter of 2
+    steps = np.diff([ParametricPair(family="joe", rotation=0, tau=float(t)).parameter for t in taus])
+    assert np.abs(np.diff(steps)).max() < 1e-3 * steps.mean()
 
 
 @pytest.mark.parametrize("member", list(members()), ids=lambda m: f"{m.family}-{m.rotation}-{m.tau}")

@@ -22,6 +22,7 @@ from sklar.lab.tables.table import ExactTable, ordered_values
 from sklar.methods.method import require_listed
 from sklar.model.margins.margin import Margin
 from sklar.model.rvine.table import SplitVineTable, VineTable
+from sklar.model.rvine.vine import import_pyvinecopulib
 from sklar.schema.table import Schema
 
 ASSOCIATIONS = ("kendall", "spearman", "pearson", "phik")
@@ -187,8 +188,7 @@ def _both(pair: Callable[[Floats, Floats], float], left: Floats, right: Floats) 
 
 def _kendall(left: Floats, right: Floats) -> float:
     """Tau-b, twenty times as fast as scipy's for a few hundred rows; every fit asks for it once a pair."""
-    from pyvinecopulib.utils import wdm
-
+    wdm = import_pyvinecopulib().utils.wdm
     return 0.0 if np.ptp(left) == 0 or np.ptp(right) == 0 else float(wdm(left, right, "kendall"))
 
 

@@ -13,7 +13,15 @@ from sklar.errors import UsageError
 from sklar.lab.vines.members import EPSILON, Node
 from sklar.lab.vines.pairs import CELLS
 from sklar.lab.vines.trees import Chooser, GrowSettings, grow, spanning_pairs, star_pairs
-from sklar.model.rvine.vine import FAMILIES, FamilyMember, RegularVine, VineEdge, from_edges, from_vinecop
+from sklar.model.rvine.vine import (
+    FAMILIES,
+    FamilyMember,
+    RegularVine,
+    VineEdge,
+    from_edges,
+    from_vinecop,
+    import_pyvinecopulib,
+)
 
 if TYPE_CHECKING:
     import pyvinecopulib as pv
@@ -88,8 +96,7 @@ def fit_rvine(
         edges = orient_edges(grow(nodes, settings, trees, _chooser(size, criterion, structure, places)), size)
         loglik = float(sum(edge.pair.loglik for edge in edges))
         return from_edges(edges, size=size, discrete=kinds, loglik=loglik, rows=len(checked))
-    import pyvinecopulib as pv
-
+    pv = import_pyvinecopulib()
     members = [getattr(pv.BicopFamily, name) for name in family_names(families)]
     controls = pv.FitControlsVinecop(members, tree_criterion=CRITERIA[criterion], selection_criterion=selection)
     controls.num_threads, controls.select_trunc_lvl = threads, truncation == "auto"
@@ -149,8 +156,7 @@ def _lower_limits(lower: Floats | None, kinds: Mask) -> Mapping[int, Floats]:
 
 def _chooser(size: int, criterion: str, structure: str, order: list[int]) -> Chooser:
     """How each tree of the fast engine picks its pairs."""
-    from pyvinecopulib.utils import wdm
-
+    wdm = import_pyvinecopulib().utils.wdm
     if structure == "cvine":
         return star_pairs(order)
     return spanning_pairs(size, lambda a, b: wdm(a, b, CRITERIA[criterion]), order or None)
@@ -160,8 +166,7 @@ def _select(
     data: Floats, controls: pv.FitControlsVinecop, structure: str, order: list[int], kinds: list[str]
 ) -> pv.Vinecop:
     """pyvinecopulib's own fit."""
-    import pyvinecopulib as pv
-
+    pv = import_pyvinecopulib()
     labels = [column + 1 for column in order]
     if structure == "star":
         vine = pv.Vinecop.from_structure(structure=pv.CVineStructure(labels, 1), var_types=kinds)

@@ -11,7 +11,7 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.lab.vines.members import KINDS, Node, cells_as_points, counts_of, dictionary, log_masses, rows_as_points
 from sklar.lab.vines.nelder_mead import lowest
-from sklar.model.rvine.vine import INDEPENDENT, FamilyMember
+from sklar.model.rvine.vine import INDEPENDENT, FamilyMember, import_pyvinecopulib
 
 CELLS = 32
 """Cells along each axis where counts stand for the rows: accuracy against time, which goes with their square."""
@@ -182,8 +182,7 @@ def or_kernel(best: FamilyMember, first: Node, second: Node, selection: str, *, 
 
 def kernel_pair(first: Node, second: Node) -> tuple[FamilyMember, float]:
     """Transformation local likelihood (Geenens et al. 2017), ties spread over their steps; and its effective size."""
-    import pyvinecopulib as pv
-
+    pv = import_pyvinecopulib()
     step = -(-len(first.u) // MOST_ROWS)
     rows = np.column_stack([first.spread()[::step], second.spread()[::step]])
     controls = pv.FitControlsBicop(family_set=[pv.BicopFamily.tll])

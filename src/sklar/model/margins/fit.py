@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from sklar.arrays import Floats, Ints, Mask
 from sklar.model.margins.bins import COARSE_CELLS, BinLayout
@@ -89,6 +87,9 @@ def observe(starts: Ints, size: int, seen: Histogram) -> Observation:
     bins = len(seen.counts)
     if np.array_equal(owner, seen.lookup):
         return Observation(parent=first, counts=seen.counts, sigma=np.full(bins, seen.sigma))
+    from scipy.sparse import coo_array  # not at import time: scipy.sparse is slow to load
+    from scipy.sparse.csgraph import connected_components
+
     links = coo_array((np.ones(size), (seen.lookup, owner)), shape=(bins, bins))
     pieces, merged = connected_components(links, directed=False)
     sigma = seen.sigma * np.sqrt(np.bincount(merged, minlength=pieces))

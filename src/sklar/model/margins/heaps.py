@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import nnls
 
 from sklar.arrays import Floats
 from sklar.model.margins.bins import numbers_weigh
@@ -151,6 +150,8 @@ def _expect(margin: Margin, grid: Grid, units: list[Fraction | None], search: Un
 
 def _fit(expected: _Expected, chosen: list[int], counts: Floats, spread: Floats, rows: float) -> tuple[float, Floats]:
     """(chi-square, parts) of the chosen units that explain the counts best."""
+    from scipy.optimize import nnls  # not at import time: scipy.optimize is slow to load
+
     some = replace(expected, weight=expected.weight[:, chosen], inside=expected.inside[:, :, chosen])
     parts = np.full(len(chosen), 1.0 / len(chosen))
     for _ in range(ROUNDS if len(chosen) > 1 else 0):

@@ -1,87 +1,29 @@
-"""The fit of a pair copula to a noisy table: parametric families first, then what stands out of the noise.
-
-Families are a table of facts, with CDFs from pyvinecopulib; residuals are denoised by singular value shrinkage.
-"""
+"""Fit a pair copula to a noisy table: a parametric family first, then its residuals denoised by SVD shrinkage."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.model.axis import NO_NULLS, TINY, Tops, clip_open, interval_of, split_edges
+from sklar.model.axis import NO_NULLS, TINY, Tops, interval_of, split_edges
 from sklar.model.pairs.copula import Checkerboard, checkerboard, fit_margins, kendall_tau
 from sklar.model.pairs.grouping import Groups, value_tops
 from sklar.model.pairs.hints import Hint, Pair
 from sklar.model.pairs.nulls import NullExcess, nulls_together
 from sklar.model.pairs.order import LEAST_TAU, FineGrid, fit_order
+from sklar.model.pairs.parametric import FAMILIES, ParametricPair
 from sklar.model.pairs.projection import project_if_clearer
 
-if TYPE_CHECKING:
-    import pyvinecopulib
-
-STUDENT_DF = 4.0
-"""Degrees of freedom of every Student copula: fewer have heavier tails. Fixed: each family has one parameter."""
 TAUS = (0.03, 0.07, 0.13, 0.2, 0.28, 0.37, 0.47, 0.58, 0.7, 0.82, 0.92)
 """Kendall's taus that the search starts from: each costs one CDF on the grid for every family, rotation and sign."""
 CLEARLY = 1.05
 """What a family leaves unexplained must stand out of the noise by this factor: its largest singular value passes the
 edge by chance in one table of eight, this line in one of forty."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
-    """What the search needs to know of a family.
-
-    Attributes:
-        rotations: turns of the unit square that give distinct members with positive Kendall's tau at 0 and 180.
-        symmetric: whether a negative parameter gives negative dependence (else rotations by 90 and 270 do).
-        handicap: chi-square a member must gain over simpler families before it is preferred.
-    """
-
-    rotations: tuple[int, ...]
-    symmetric: bool
-    handicap: float
-
-
-FAMILIES: dict[str, Family] = {
-    "gaussian": Family(rotations=(0,), symmetric=True, handicap=0.0),
-    "frank": Family(rotations=(0,), symmetric=True, handicap=0.0),
-    "student": Family(rotations=(0,), symmetric=True, handicap=1.0),
-    "clayton": Family(rotations=(0, 180), symmetric=False, handicap=1.0),
-    "gumbel": Family(rotations=(0, 180), symmetric=False, handicap=1.0),
-    "joe": Family(rotations=(0, 180), symmetric=False, handicap=1.0),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParametricPair:
-    """A member of one of FAMILIES, rotated by 0, 90, 180 or 270 degrees; its parameter follows from Kendall's tau."""
-
-    family: str
-    rotation: int
-    tau: float
-
-    def bicop(self) -> pyvinecopulib.Bicop:
-        """The member as pyvinecopulib has it."""
-        import pyvinecopulib as pv
-
-        tau = self.tau if FAMILIES[self.family].symmetric else abs(self.tau)
-        return pv.Bicop(getattr(pv.BicopFamily, self.family), self.rotation, _parameters(self.family, tau))
-
-
-@lru_cache(maxsize=1_000)
-def _parameters(family: str, tau: float) -> Floats:
-    """Parameters by Kendall's tau; kept, since every search begins with the same ones."""
-    import pyvinecopulib as pv
-
-    if family in ("gaussian", "student"):
-        return np.array([[np.sin(np.pi / 2 * tau)]] + ([[STUDENT_DF]] if family == "student" else []))
-    return np.asarray(pv.Bicop(getattr(pv.BicopFamily, family)).tau_to_parameters(tau), dtype=float)
 
 
 def cell_masses(member: ParametricPair, edges1: Floats, edges2: Floats, tops: Tops = NO_NULLS) -> Floats:
@@ -91,9 +33,7 @@ def cell_masses(member: ParametricPair, edges1: Floats, edges2: Floats, tops: To
     below: C(u, v) = t1 t2 M(u / t1, v / t2) for u <= t1, v <= t2.
     """
     (below1, above1), (below2, above2) = (split_edges(e, top) for e, top in zip((edges1, edges2), tops, strict=True))
-    points = np.empty((len(edges1), len(edges2), 2))
-    points[..., 0], points[..., 1] = (below1 / tops[0])[:, None], below2 / tops[1]
-    corners = member.bicop().cdf(clip_open(points.reshape(-1, 2))).reshape(points.shape[:2])
+    corners = member.cdf(below1 / tops[0], below2 / tops[1])
     corners[below1 <= 0, :], corners[:, below2 <= 0] = 0.0, 0.0
     corners[below1 >= tops[0], :] = below2 / tops[1]
     corners[:, below2 >= tops[1]] = (below1 / tops[0])[:, None]

@@ -13,7 +13,7 @@ from sklar.errors import UnsupportedConditionError
 from sklar.model.conditioning import Proposals, by_rejection
 from sklar.model.margins.margin import Margin
 from sklar.model.rvine.table import Codes, spread_evenly
-from sklar.model.rvine.vine import RegularVine
+from sklar.model.rvine.vine import RegularVine, import_pyvinecopulib
 
 BLOCK = 100_000
 """Rows that are carried through the vine at a time: memory, and how many Sobol points belong together."""
@@ -94,8 +94,7 @@ class ShirleyModel:
             return rng.random((rows, max(1, sum(column.variables for column in self.columns))))
         if not even or self.vine.size > MOST_EVEN:
             return self.vine.simulate(rows, rng)
-        from pyvinecopulib.utils import sobol  # to load SciPy's takes as long as to draw the rows
-
+        sobol = import_pyvinecopulib().utils.sobol  # SciPy's takes as long to import as this takes to draw the rows
         # The first points of the sequence, their binary digits shifted so that each is uniform on the cube.
         points = sobol(rows, self.vine.size, rng.integers(0, 2**31 - 1, size=8).tolist())
         return self.vine.from_independent(rng.permutation(points, axis=0))

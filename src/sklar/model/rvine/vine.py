@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from sklar.arrays import Floats, Ints, Mask
-from sklar.errors import UsageError
+from sklar.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     import pyvinecopulib as pv
@@ -20,6 +21,16 @@ FAMILIES = (
     "indep", "gaussian", "student", "clayton", "gumbel", "frank", "joe", "bb1", "bb6", "bb7", "bb8", "tawn", "tll",
 )  # fmt: skip
 """Names of the families as pyvinecopulib spells them; an edge stores the position here."""
+
+
+def import_pyvinecopulib() -> ModuleType:
+    """Imports pyvinecopulib, which only the baselines without a privacy guarantee need."""
+    try:
+        import pyvinecopulib
+    except ImportError:
+        words = "this method needs pyvinecopulib: pip install 'sklar[disclosed]'."
+        raise MissingExtraError(words) from None
+    return pyvinecopulib
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,8 +115,7 @@ class RegularVine:
 
     def to_vinecop(self, *, discrete: bool = False) -> pv.Vinecop:
         """The same vine in pyvinecopulib; all columns continuous, as for sampling, unless `discrete`."""
-        import pyvinecopulib as pv
-
+        pv = import_pyvinecopulib()
         kinds = ["d" if kind and discrete else "c" for kind in self.discrete]
         labels = [
             [(int(self.first[e]) + 1, int(self.second[e]) + 1, [int(g) + 1 for g in self.given_of(e)]) for e in tree]
@@ -165,8 +175,7 @@ class FamilyMember:
 
     def bicop(self, kinds: tuple[str, str] = ("c", "c")) -> pv.Bicop:
         """It in pyvinecopulib; `kinds` says which of its columns are continuous ("c") or discrete ("d")."""
-        import pyvinecopulib as pv
-
+        pv = import_pyvinecopulib()
         if self.family == "indep":
             return pv.Bicop.from_family(pv.BicopFamily.indep, var_types=list(kinds))
         size = len(self.parameters)

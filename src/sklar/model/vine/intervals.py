@@ -10,7 +10,6 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from sklar.errors import UsageError
 from sklar.model.axis import Scale, cells_at
@@ -245,6 +244,7 @@ def _laplace_bound(scale: float, terms: int, tail: float) -> float:
 
     The function of x is convex over x times x, hence unimodal; any x gives a bound that holds.
     """
+    from scipy.optimize import minimize_scalar  # not at import time: scipy.optimize is slow to load
 
     def bound(x: float) -> float:
         return (math.log(1 / tail) - terms * math.log1p(-x * x)) / x
