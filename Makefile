@@ -1,20 +1,28 @@
-# make demo: a private synthetic table from a bundled one.   make test: everything CI checks.   make docs: the site.
+# make demo: a private synthetic table from a bundled one, core install only.
+# make test: style, types, import contracts and the fast tests.   make test-all: everything CI checks.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check lint types docs unit bench dist clean
+.PHONY: demo test test-all slow check lint types unit docs bench dist clean
 
-# Bytecode is kept whatever the shell says: tests start the command hundreds of times.
+# Tests start the command often: keep its bytecode whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
 
-$(VENV)/.installed: pyproject.toml
+# Bytecode of what is never imported is not compiled at installation: that would take as long as the download.
+$(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(PIP) --no-compile --editable .
 	touch $@
 
-demo: $(VENV)/.installed
+$(VENV)/.installed: $(VENV)/.core
+	$(PIP) --no-compile --editable ".[dev]"
+	touch $@
+
+demo: $(VENV)/.core
 	$(BIN)/sklar demo
 
 check: lint types
@@ -27,29 +35,41 @@ lint: $(VENV)/.installed
 types: $(VENV)/.installed
 	$(BIN)/pyright --project pyproject.toml --pythonpath $(BIN)/python
 
-# Three processes for two cores, since some wait for pages and servers; files in the order of tests/conftest.py.
-# A small demo first: loops are compiled once, and not by all three and what they start.
-unit: $(VENV)/.installed
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/sklar demo build/compiled --rows 500 --no-report >/dev/null
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3
+# Loops are compiled once, by a small demo, and not by each process of the tests.
+build/compiled: $(VENV)/.installed
+	$(BIN)/sklar demo $@ --rows 500 --no-report >/dev/null
+
+unit: build/compiled
+	$(BIN)/python -m pytest -n 2
+
+# Three processes for two cores, since some tests wait for pages and servers.
+slow: build/compiled
+	$(BIN)/python -m pytest -n 3 --slow -m "slow or hypothesis"
 
 docs: $(VENV)/.installed
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=src $(BIN)/mkdocs build --quiet --strict
 
-# What is quickly told comes first; the rest goes on side by side, since no part of it keeps all cores busy.
 test: lint
-	$(MAKE) -j 3 types docs unit
+	$(MAKE) types
+	$(MAKE) unit
+
+test-all: test
+	$(MAKE) -j 2 docs slow
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.all
 
-# A wheel, in an environment of its own: it installs, says its version, and makes a small synthetic table.
-dist:
+# Builds wheel and sdist, checks their metadata, and runs the demo from the wheel under every Python that is installed.
+dist: $(VENV)/.installed
 	rm -rf dist build/wheel
-	$(PYTHON) -m venv build/wheel
-	build/wheel/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
-	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/sklar-*.whl
-	cd build/wheel && bin/sklar --version && bin/sklar demo demo --rows 2000 --no-report --method independent
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	for version in 3.11 3.12 3.13; do \
+	    python$$version --version >/dev/null 2>&1 || { echo "Python $$version is not installed here: not tested."; continue; }; \
+	    python$$version -m venv build/wheel/$$version && \
+	    build/wheel/$$version/bin/python -m pip install --quiet --disable-pip-version-check --no-compile dist/sklar-*.whl && \
+	    (cd build/wheel/$$version && bin/sklar --version && bin/sklar demo demo --rows 2000 --no-report) || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache

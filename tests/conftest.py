@@ -1,8 +1,13 @@
-"""What all tests rely on: an interrupt is heard, nothing is skipped, and the tests of a file share a process."""
+"""Settings of the test run: two tiers, no skipped tests, whole files per process, and a list of expensive tests.
+
+The fast tier is what `pytest` runs. `pytest --slow` adds the tests marked `slow` and draws more examples for property
+tests; `pytest --slow -m "slow or hypothesis"` runs only what the fast tier leaves out.
+"""
 
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import tempfile
@@ -12,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 SLOW = ("page/", "end_to_end/", "contracts/", "rows/spark/", "hostile/", "lab/", "pipeline/", "methods/", "studio/")
@@ -23,7 +29,14 @@ TOGETHER = (
     ("contracts/test_completing", "contracts/test_conditioning", "contracts/test_order"),
 )
 """Files that share what is dear to make: a Spark session, a PostgreSQL server, a demo, models of every kind."""
+MAX_FAST_SECONDS = 2.0
+"""Fast-tier tests above this many seconds of CPU, child processes included, are listed at the end of a run."""
+FAST_EXAMPLES, SLOW_EXAMPLES = 30, 300
+"""Number of examples that a property test draws in the fast tier, and with --slow."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+_BEGUN = pytest.StashKey[float]()
 
 
 def chromium() -> str | None:
@@ -31,27 +44,72 @@ def chromium() -> str | None:
     return next((place for name in BROWSERS if (place := shutil.which(name))), None)
 
 
-def _without_pages() -> bool:
-    """Whether the page tests are left out: not where everything must be run, as told by CI=true."""
-    return chromium() is None and os.environ.get("CI", "").lower() not in ("1", "true")
+def _without_pages(config: pytest.Config) -> bool:
+    """Whether the page tests, which are slow, are left out for want of a browser; never with CI=true."""
+    wanted = config.getoption("--slow")
+    return bool(wanted) and chromium() is None and os.environ.get("CI", "").lower() not in ("1", "true")
 
 
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds --slow."""
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow, too")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Page tests need a browser, which not every machine has."""
-    return True if collection_path == HERE / "page" and _without_pages() else None
+    return True if collection_path == HERE / "page" and _without_pages(config) else None
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Nobody shall believe that they were run."""
-    if _without_pages():
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Says which tests were left out, and which are too expensive for their tier."""
+    _list_expensive_tests(terminalreporter)
+    if _without_pages(config):
         words = "PAGE TESTS LEFT OUT: there is no Chromium here (apt-get install chromium); tests/page was not run."
         terminalreporter.write_line(words, red=True, bold=True)
 
 
-def pytest_configure() -> None:
-    """Shells let what they start in the background ignore Ctrl-C, and every process started from there inherits it."""
+def _list_expensive_tests(terminalreporter: Any) -> None:
+    seconds: dict[str, float] = {}
+    for report in (r for reports in terminalreporter.stats.values() for r in reports if hasattr(r, "user_properties")):
+        spent = dict(report.user_properties)
+        if report.when == "teardown" and "slow" not in report.keywords:
+            seconds[report.nodeid] = spent.get("cpu_seconds", 0.0)
+    over = sorted((spent, name) for name, spent in seconds.items() if spent > MAX_FAST_SECONDS)
+    if over:
+        terminalreporter.write_line(f"Fast-tier tests of more than {MAX_FAST_SECONDS:g} CPU seconds:")
+    for spent, name in reversed(over):
+        terminalreporter.write_line(f"  {spent:5.1f} s  {name}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Chooses how long property tests search, and lets Ctrl-C interrupt also what a shell started in the background."""
+    for name, examples in (("fast", FAST_EXAMPLES), ("slow", SLOW_EXAMPLES)):
+        checks = [HealthCheck.too_slow]
+        settings.register_profile(name, max_examples=examples, deadline=None, suppress_health_check=checks)
+    settings.load_profile("slow" if config.getoption("--slow") else "fast")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _cpu_seconds() -> float:
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Notes when a test begins, in CPU seconds, and lets its fixtures and children count."""
+    item.stash[_BEGUN] = _cpu_seconds()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Adds the CPU seconds of a test to its report."""
+    try:
+        return (yield)
+    finally:
+        item.user_properties.append(("cpu_seconds", _cpu_seconds() - item.stash[_BEGUN]))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -73,8 +131,13 @@ def _failed_if_skipped(report: Any) -> Any:
     return report
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long is begun first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves the slow tier to --slow, and begins with the folders that take longest."""
+    if not config.getoption("--slow"):
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+        if slow:
+            config.hook.pytest_deselected(items=slow)
     items.sort(key=lambda item: _turn(item.path.relative_to(HERE).as_posix()))
 
 

@@ -1,4 +1,4 @@
-"""Nothing is skipped without being noticed, and what a file prepares is prepared in one process."""
+"""The settings of the test run hold: no silent skips, two tiers, and one process for each file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_page_tests_are_left_out_aloud_and_never_in_continuous_integration(tmp_p
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "page" / "test_it.py").write_text("def test_it(): assert False\n")
     (tmp_path / "test_other.py").write_text("def test_it(): pass\n")
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--slow", str(tmp_path)]
     for ci, told, code in (("", "PAGE TESTS LEFT OUT", 0), ("true", "1 failed, 1 passed", 1)):
         environment = {**os.environ, "PATH": "/nowhere", "CI": ci}
         ended = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
@@ -58,3 +58,17 @@ def test_a_process_takes_whole_files_and_one_takes_all_of_spark(tmp_path: Path) 
     ran = sorted(found.name.split("-") for found in tmp_path.glob("test_*-*"))
     assert [name for name, _ in ran] == ["test_four", "test_one", "test_three", "test_two"]
     assert len({process for _, process in ran}) == 3 and ran[1][1] == ran[3][1]
+
+
+def test_slow_tests_wait_for_their_option_and_expensive_fast_ones_are_listed(tmp_path: Path) -> None:
+    rules = (Path(__file__).parent / "conftest.py").read_text()
+    (tmp_path / "conftest.py").write_text(rules.replace("MAX_FAST_SECONDS = 2.0", "MAX_FAST_SECONDS = 0.05"))
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
+    busy = "    end = time.process_time() + 0.1\n    while time.process_time() < end: pass\n"
+    tests = f"@pytest.mark.slow\ndef test_slow():\n{busy}def test_busy():\n{busy}def test_quick(): pass\n"
+    (tmp_path / "test_it.py").write_text(f"import time, pytest\n{tests}")
+    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(tmp_path)]
+    for extra, said in (([], "2 passed, 1 deselected"), (["--slow"], "3 passed"), (["-n", "1"], "2 passed")):
+        ended = subprocess.run([*words, *extra], capture_output=True, text=True, check=False)
+        assert said in ended.stdout and "test_it.py::test_busy" in ended.stdout, ended.stdout
+        assert "::test_slow" not in ended.stdout and "::test_quick" not in ended.stdout, ended.stdout

@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import typing
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -60,15 +61,19 @@ def test_what_is_done_has_a_test_and_what_is_not_says_why():
         assert note or where or status in ("done", "missing"), what
 
 
-@pytest.mark.parametrize("code", named("sklar."))
-def test_public_names_exist(code):
-    name = code.removeprefix("sklar.").split("(")[0]
-    assert name in sklar.__all__ and getattr(sklar, name) is not None
-
-
-@pytest.mark.parametrize("code", named("sklar "))
-def test_commands_and_their_options_exist(code):
-    assert_command(code)
+def test_everything_named_on_the_page_exists():
+    for code in named("sklar."):
+        name = code.removeprefix("sklar.").split("(")[0]
+        assert name in sklar.__all__ and getattr(sklar, name) is not None, code
+    for code in named("benchmarks."):
+        place = ROOT.joinpath(*code.split("."))
+        assert place.with_suffix(".py").exists() or place.is_dir(), code
+    for code in named("sklar "):
+        assert_command(code)
+    for code in method_options():
+        assert_options(code)
+    for test in {row[3].strip("`") for row in items() if row[3]}:
+        assert_test(test)
 
 
 def assert_command(code):
@@ -80,11 +85,6 @@ def assert_command(code):
             assert word in known, f"{word} is no option of `sklar {words[1]}`"
         if word in ("-m", "--method"):
             assert words[at + 1] in ALL_METHODS
-
-
-@pytest.mark.parametrize("code", method_options())
-def test_options_of_methods_exist_and_take_the_values(code):
-    assert_options(code)
 
 
 def assert_options(code):
@@ -104,21 +104,15 @@ def _words(hint):
     return {word for part in typing.get_args(hint) for word in _words(part)}
 
 
-@pytest.mark.parametrize("code", named("benchmarks."))
-def test_benchmarks_exist(code):
-    place = ROOT.joinpath(*code.split("."))
-    assert place.with_suffix(".py").exists() or place.is_dir()
-
-
-@pytest.mark.parametrize("test", sorted({row[3].strip("`") for row in items() if row[3]}))
-def test_tests_exist(test):
-    assert_test(test)
+@cache
+def functions_in(file):
+    tree = ast.parse((ROOT / "tests" / file).read_text())
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
 def assert_test(test):
     file, _, name = test.partition("::")
-    tree = ast.parse((ROOT / "tests" / file).read_text())
-    names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    names = functions_in(file)
     assert name in names if name else any(one.startswith("test_") for one in names)
 
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklar.errors import UsageError
@@ -19,7 +19,6 @@ COUNTS = st.sampled_from(["", "?", "{3}", "{0,2}", "{2,5}"])
 PATTERNS = st.lists(st.tuples(PIECES, COUNTS).map("".join), min_size=1, max_size=6).map("".join)
 
 
-@settings(max_examples=60, deadline=None)
 @given(PATTERNS)
 def test_texts_match_their_pattern(pattern: str) -> None:
     texts = draw_texts(pattern, 20, np.random.default_rng(1))

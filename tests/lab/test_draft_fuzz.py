@@ -6,7 +6,7 @@ import datetime as dt
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklar.lab.drafting.draft import draft_schema, guess_stated
@@ -14,7 +14,6 @@ from sklar.lab.drafting.profile import profile_of
 from sklar.schema.sdv import StatedKind
 from sklar.schema.table import schema_from_toml
 
-relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 texts = st.text(st.characters(codec="utf-8"), max_size=8)
 numerals = st.floats().map(str) | st.integers(-(10**25), 10**25).map(str)
 oddities = st.sampled_from(
@@ -44,7 +43,6 @@ def columns(draw: st.DrawFn) -> pa.Array:
     return array.dictionary_encode() if draw(st.booleans()) and not pa.types.is_time(kind) else array
 
 
-@relaxed
 @given(columns(), columns())
 def test_any_table(first: pa.Array, second: pa.Array) -> None:
     sure = pa.array([i % 2 == 0 for i in range(40)])
@@ -54,7 +52,6 @@ def test_any_table(first: pa.Array, second: pa.Array) -> None:
     assert made.todo.count("\n") >= len(made)
 
 
-@relaxed
 @given(columns(), st.sampled_from(["id", "ignore", "category", "integer", "real", "number", "boolean", "datetime"]))
 def test_any_column_of_any_stated_kind(column: pa.Array, kind: str) -> None:
     guess = guess_stated(profile_of("x", column), StatedKind(kind=kind, sdtype="sdtype", format=None))

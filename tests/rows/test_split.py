@@ -7,7 +7,7 @@ import io
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sklar.errors import SourceError
@@ -47,7 +47,6 @@ def split(source: TextFile, content: bytes, size: int, columns: list[str]) -> li
     return rows
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     table=st.integers(1, 3).flatmap(
         lambda w: st.lists(st.lists(cells, min_size=w, max_size=w), min_size=1, max_size=6)
@@ -69,7 +68,6 @@ def test_written_tables_come_back(
     assert split(opened[width, mark], text.encode(), size, names[-1:]) == [row[-1:] for row in table]
 
 
-@settings(max_examples=300, deadline=None)
 @given(text=st.text('ab,"\n', max_size=25), size=st.integers(1, 30))
 @example(text='"a""b"c"d,"\n"', size=3)
 @example(text='a"b,c\n"x"y,', size=1)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklar.sample.decode import CellPoints, Window, decode, decode_column, with_keys
@@ -68,7 +68,6 @@ def test_atoms_and_bounds_come_out_exactly():
         assert set(decode_column(column, np.full(9, code, np.int32), generator(4)).data) == {value}
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     lower=st.floats(-1e6, 1e6),
     width=st.floats(0.01, 1e6),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklar.errors import SchemaError
@@ -14,7 +14,6 @@ from sklar.schema.table import schema_from_dict, schema_from_toml, schema_to_dic
 from sklar.schema.toml import KINDS
 from tests.schema.schemas import schemas, texts
 
-relaxed = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 scalars = (
     st.booleans()
     | st.integers()
@@ -49,7 +48,6 @@ def read(document: Any) -> Schema | None:
     return None
 
 
-@relaxed
 @given(st.dictionaries(texts, entries, max_size=3), st.lists(rules, max_size=2))
 def test_documents_of_odd_types(columns: dict[str, Any], rules: list[Any]) -> None:
     schema = read({"columns": columns, "rules": rules})
@@ -57,7 +55,6 @@ def test_documents_of_odd_types(columns: dict[str, Any], rules: list[Any]) -> No
         assert schema_from_toml(schema_to_toml(schema)) == schema
 
 
-@relaxed
 @given(schemas(), st.data())
 def test_one_odd_value_in_a_good_schema(schema: Schema, data: st.DataObject) -> None:
     document = schema_to_dict(schema)
@@ -69,7 +66,6 @@ def test_one_odd_value_in_a_good_schema(schema: Schema, data: st.DataObject) -> 
         assert all(column.size > 0 for column in changed.values() if column.modelled)
 
 
-@relaxed
 @given(schemas(), st.integers(0, 2**16), texts)
 def test_damaged_text(schema: Schema, place: int, junk: str) -> None:
     text = schema_to_toml(schema)

@@ -6,14 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklar.schema import Boolean, Column, Datetime, Id, Integer, Real
 from sklar.schema.grid import DEFAULT_CELLS, Grid
 from tests.schema.schemas import datetimes, integers, labels, real_columns
-
-quick = settings(max_examples=50, deadline=None)
 
 
 def cell_by_hand(grid: Grid, x: float | int) -> int:
@@ -21,7 +19,6 @@ def cell_by_hand(grid: Grid, x: float | int) -> int:
     return below[-1] if below else 0
 
 
-@quick
 @given(integers() | datetimes())
 def test_integer_cells_tile_the_range(column: Column) -> None:
     assert isinstance(column, Integer | Datetime)
@@ -39,7 +36,6 @@ def test_integer_cells_tile_the_range(column: Column) -> None:
     assert all(step == 1 for step, atom in zip(steps, grid.is_atom, strict=True) if atom)
 
 
-@quick
 @given(real_columns())
 def test_real_cells_tile_the_range(column: Column) -> None:
     assert isinstance(column, Real)
@@ -55,7 +51,6 @@ def test_real_cells_tile_the_range(column: Column) -> None:
     assert set(column.edges) <= set(grid.starts.tolist())
 
 
-@quick
 @given(integers() | real_columns(), st.data())
 def test_code_is_the_cell_that_holds_the_value(column: Column, data: st.DataObject) -> None:
     assert isinstance(column, Integer | Real)
@@ -107,7 +102,6 @@ def test_ticks_round_down_before_1970_too() -> None:
     assert column.grid.starts.tolist() == [-1, 0]
 
 
-@quick
 @given(labels() | integers() | real_columns() | datetimes() | st.builds(Boolean, nullable=st.booleans()))
 def test_codes_are_values_then_other_then_null(column: Column) -> None:
     codes = [*range(column.value_cells)]

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklar.errors import OutputError, SchemaError, UsageError
@@ -17,10 +17,7 @@ from sklar.schema.table import schema_from_dict, schema_from_toml, schema_to_dic
 from sklar.schema.toml import document_text
 from tests.schema.schemas import columns, schemas, texts
 
-relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-
-@relaxed
 @given(schemas())
 def test_text_round_trip(schema: Schema) -> None:
     back = schema_from_toml(schema_to_toml(schema))
@@ -31,7 +28,6 @@ def test_text_round_trip(schema: Schema) -> None:
     assert hash(back) == hash(schema)
 
 
-@relaxed
 @given(columns, st.lists(texts, max_size=3))
 def test_notes_change_nothing_but_comments(column: Column, notes: list[str]) -> None:
     schema = Schema({"x": column, "y": Integer(0, 1)})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklar.errors import SchemaError, UsageError
@@ -59,7 +59,6 @@ def test_kinds() -> None:
     assert kinds_from_sdv(SINGLE) == kinds
 
 
-@settings(max_examples=60, deadline=None)
 @given(schemas())
 def test_kinds_survive_the_round_trip(schema: Schema) -> None:
     document = json.loads(json.dumps(to_sdv(schema)))
@@ -129,7 +128,6 @@ WORDS = st.sampled_from(["categorical", "numerical", "datetime", "boolean", "id"
 KEYS = st.sampled_from(["sdtype", "order", "order_by", "datetime_format", "computer_representation", "pii"])
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(texts, st.dictionaries(KEYS, anything | WORDS), max_size=3), anything, anything)
 def test_any_document_gives_kinds_or_a_plain_error(columns: Any, primary: Any, alternate: Any) -> None:
     with contextlib.suppress(SchemaError):
@@ -192,7 +190,6 @@ def test_what_is_wrong_with_metadata_of_two_tables_is_said(change: Any, domains:
         tables_from_sdv({**HOSPITAL, **change}, domains)
 
 
-@settings(max_examples=60, deadline=None)
 @given(anything, anything)
 def test_any_relationship_gives_tables_or_a_plain_error(columns: Any, links: Any) -> None:
     stays = {**HOSPITAL["tables"]["stays"], "columns": columns}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklar.errors import UsageError
@@ -22,7 +22,6 @@ def margins(draw: st.DrawFn) -> Margin:
 
 
 @given(margins())
-@settings(max_examples=60, deadline=None)
 def test_edges_are_the_running_sum_of_the_dense_masses(margin: Margin):
     dense = margin.dense()
     assert dense.shape == (margin.size,)
@@ -33,7 +32,6 @@ def test_edges_are_the_running_sum_of_the_dense_masses(margin: Margin):
 
 
 @given(margins())
-@settings(max_examples=60, deadline=None)
 def test_quantiles_of_the_middle_of_a_code_give_the_code_back(margin: Margin):
     edges = u_edges(margin)
     codes = np.flatnonzero(np.diff(edges) > 1e-9)
@@ -42,7 +40,6 @@ def test_quantiles_of_the_middle_of_a_code_give_the_code_back(margin: Margin):
 
 
 @given(margins(), st.lists(st.sampled_from([0.0, 1e-300, 0.25, 0.5, 1 - 1e-16, 1.0]), min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None)
 def test_quantiles_never_land_on_codes_without_mass(margin: Margin, u: list[float]):
     codes = margin.ppf(np.array(u))
     assert np.all(margin.dense()[codes] > 0)

@@ -1,7 +1,7 @@
 """Groups of margin cells."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklar.model.axis import lay_out
@@ -14,7 +14,6 @@ def axis(mass, nominal=False, widths=None):
     return lay_out(starts, np.asarray(mass, float), int(np.sum(widths)), nominal=nominal)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     mass=st.lists(st.floats(0, 1), min_size=1, max_size=40),
     most=st.integers(2, 12),

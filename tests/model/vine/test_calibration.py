@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize
 
@@ -52,7 +52,6 @@ def setup(variance, rng):
     return particles, tables, cell_matrix(draft, SCALES, particles)
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     mass=st.floats(1e-12, 1.0),
     observed=st.floats(-0.5, 1.5),

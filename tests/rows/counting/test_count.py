@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklar.errors import TableTooLargeError, UsageError
@@ -63,7 +63,6 @@ def specs(draw: st.DrawFn) -> list[Any]:
     return asked
 
 
-@settings(max_examples=80, deadline=None)
 @given(specs(), st.sampled_from([0, 1, 3, 1000]), st.integers(1, 3))
 def test_any_tables(asked: list[Any], rows: int, threads: int) -> None:
     asked = [s for s in asked if np.prod([SIZES[c] for c in s[0]], dtype=float) < 1e6]

@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklar.rows.encode import encoder_of
@@ -16,7 +16,6 @@ from sklar.schema import Boolean, Category, Ordinal
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(words, min_size=1, max_size=30, unique=True),
     st.lists(words | st.none(), max_size=40),

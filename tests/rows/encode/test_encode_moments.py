@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklar.rows.encode import encoder_of
@@ -36,7 +36,6 @@ def slow_cell(column: Datetime, moment: datetime | None) -> int:
     return int(column.grid.code([tick])[0])
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(moments | st.tuples(moments, zones).map(lambda p: p[0].replace(tzinfo=p[1])), max_size=15),
     st.sampled_from(COLUMNS),
@@ -47,7 +46,6 @@ def test_iso_text(values: list[datetime], column: Datetime, separator: str) -> N
     assert encoder_of(column)(pa.array(texts, pa.string())).tolist() == [slow_cell(column, v) for v in values]
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.text("0123456789-:T .Z+", max_size=22)
     | st.from_regex(
@@ -88,7 +86,6 @@ def test_bad_dates_are_missing(text: str) -> None:
     assert encoder_of(column)(pa.array([text])).tolist() == [column.null_code]
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.none() | st.datetimes(datetime(1700, 1, 1), datetime(2250, 1, 1)), max_size=15),
     st.sampled_from(COLUMNS),

@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sklar.rows.encode import encoder_of
@@ -94,7 +94,6 @@ def slow_real(column: Real, text: str) -> int:
     return slow_cell(column, float(text))
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(padded, max_size=20), st.sampled_from(INTEGERS))
 @example(["9223372036854775806", "-9223372036854775808", "1e18", "922337203685477580.65e1"], INTEGERS[2])
 def test_integer_text_agrees_with_decimal_arithmetic(texts: list[str], column: Integer) -> None:
@@ -103,7 +102,6 @@ def test_integer_text_agrees_with_decimal_arithmetic(texts: list[str], column: I
     assert codes.tolist() == [slow_integer(column, text) for text in texts]
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.lists(padded, max_size=20), st.sampled_from(REALS))
 @example(["0.1", "0.10000000000000001", "0.100000000000000005551115123125782702118158340454101562500001"], REALS[1])
 def test_real_text_agrees_with_python_float(texts: list[str], column: Real) -> None:
@@ -112,7 +110,6 @@ def test_real_text_agrees_with_python_float(texts: list[str], column: Real) -> N
     assert codes.tolist() == [slow_real(column, text) for text in texts]
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.floats() | st.none(), max_size=30), st.sampled_from(REALS))
 def test_real_floats(values: list[float | None], column: Real) -> None:
     codes = encoder_of(column)(pa.array(values, pa.float64()))
@@ -120,7 +117,6 @@ def test_real_floats(values: list[float | None], column: Real) -> None:
     assert codes.tolist() == slow
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.floats() | st.none(), max_size=30), st.sampled_from(INTEGERS))
 def test_integer_floats_round_to_nearest_even(values: list[float | None], column: Integer) -> None:
     codes = encoder_of(column)(pa.array(values, pa.float64()))
@@ -128,7 +124,6 @@ def test_integer_floats_round_to_nearest_even(values: list[float | None], column
     assert codes.tolist() == slow
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.none(), max_size=30), st.sampled_from(INTEGERS))
 def test_integers_are_exact_beyond_two_to_the_53(values: list[int | None], column: Integer) -> None:
     codes = encoder_of(column)(pa.array(values, pa.int64()))

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sklar
@@ -139,7 +139,6 @@ def test_a_place_that_nobody_knows_is_refused() -> None:
         ReadOptions(counts="elsewhere")
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=60, unique=True),
     st.lists(st.floats(allow_nan=False), min_size=1, max_size=40),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sklar.errors import SklarError, SourceError, UsageError
@@ -151,7 +151,6 @@ def test_wide_file_and_wide_schema(write: Any) -> None:
     assert codes_of(open_rows(write(text), few)) == {"v5": found["v5"], "v9999": found["v9999"]}
 
 
-@settings(max_examples=150, deadline=None)
 @given(content=st.one_of(
     st.binary(max_size=200),
     st.text('xc,\n\r"a1 ;\t', max_size=80).map(str.encode),
@@ -165,7 +164,6 @@ def test_any_bytes_are_read_or_refused(content: bytes, write: Any) -> None:
     assert len(found["x"]) == len(found["c"])
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.text('ab,"\n\r;é', max_size=5), min_size=1, max_size=5))
 def test_header_end_is_where_the_csv_module_ends_the_first_row(names: list[str]) -> None:
     line = ",".join('"' + name.replace('"', '""') + '"' for name in names)
