@@ -70,10 +70,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def _list_expensive_tests(terminalreporter: Any) -> None:
     seconds: dict[str, float] = {}
-    for report in (r for reports in terminalreporter.stats.values() for r in reports if hasattr(r, "user_properties")):
-        spent = dict(report.user_properties)
-        if report.when == "teardown" and "slow" not in report.keywords:
-            seconds[report.nodeid] = spent.get("cpu_seconds", 0.0)
+    reports = [report for some in terminalreporter.stats.values() for report in some]
+    for report in reports:
+        if getattr(report, "when", "") == "teardown" and "slow" not in report.keywords:
+            seconds[report.nodeid] = dict(report.user_properties).get("cpu_seconds", 0.0)
     over = sorted((spent, name) for name, spent in seconds.items() if spent > MAX_FAST_SECONDS)
     if over:
         terminalreporter.write_line(f"Fast-tier tests of more than {MAX_FAST_SECONDS:g} CPU seconds:")
@@ -133,6 +133,9 @@ def _failed_if_skipped(report: Any) -> Any:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves the slow tier to --slow, and begins with the folders that take longest."""
+    for item in items:
+        if "postgres" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")  # a server takes seconds to start
     if not config.getoption("--slow"):
         slow = [item for item in items if item.get_closest_marker("slow")]
         items[:] = [item for item in items if not item.get_closest_marker("slow")]

@@ -104,6 +104,7 @@ def test_a_bar_of_rows_counts_them_and_goes_away_with_the_last() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_rows_are_told_while_they_are_drawn_and_written(tmp_path: Path) -> None:
     schema = sklar.Schema({"age": sklar.Integer(0, 99), "sex": sklar.Category(["F", "M"])})
     rows = {"age": [20, 30, 45, 70] * 750, "sex": ["F", "M", "F"] * 1_000}

@@ -40,6 +40,7 @@ def test_membership(folder: Path) -> None:
     assert LABEL in found.output and "hamming_log" in found.output and "not private" in found.output
 
 
+@pytest.mark.slow
 def test_all_in_one_report(folder: Path) -> None:
     report = str(folder / "a.custodian.html")
     found = run(folder, "attack", "all", "real.csv", "synthetic.csv", "-s", "s.toml", "--holdout", "held.csv",
@@ -128,6 +129,7 @@ def test_each_command_has_its_own_options(folder: Path, words: list[str]) -> Non
     assert run(folder, *words, "-s", "s.toml").exit_code == 2
 
 
+@pytest.mark.slow
 def test_audit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # 1e-6: the chance that a true claim is called contradicted here.
     words = ["audit", "independent", "-e", "1", "--runs", "10", "--pair", "lone label", "-O", "repair=clip"]

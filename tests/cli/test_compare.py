@@ -26,6 +26,7 @@ def run(*words: str) -> tuple[int, str, str]:
     return ended.exit_code, ended.stdout, ended.stderr
 
 
+@pytest.mark.slow
 def test_tables_for_people_and_json_for_machines(work: Path) -> None:
     words = [
         "t.csv",

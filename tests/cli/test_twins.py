@@ -92,6 +92,7 @@ def test_the_vine_of_a_model_is_drawn(table: Path) -> None:
         sklar.draw_model(model, table.with_name("x.svg"), "faces")
 
 
+@pytest.mark.slow
 def test_a_demo_leaves_its_files(tmp_path: Path) -> None:
     made = sklar.demo(tmp_path / "d", rows=500, method="independent", report=False)
     assert all(path.exists() for path in made.files)

@@ -74,6 +74,7 @@ def test_codes_are_those_of_the_standard_library() -> None:
         assert [int(read[name][i]) for name in PARTS] == expected
 
 
+@pytest.mark.slow
 def test_season_week_and_hours_are_kept() -> None:
     real, synthetic = shares(moments(8_000)), shares(fitted().sample(40_000, seed=3))
     for name, share in real.items():

@@ -10,6 +10,7 @@ import pytest
 from sklar.model.completing import MORE_PARTICLES, complete_codes
 from sklar.model.protocol import UNKNOWN, RowProposals, RowwiseModel
 from tests.contracts.conditioned import AGE, CASES, INCOME, REGION, SCHEMA, SMOKER, VISITS, fitted, reference, surprise
+from tests.tiers import slow_unless
 
 ROWS, FEWER = 1_500, 500
 """Rows that are completed, and as many where a model weighs particles, which takes seconds for a thousand rows."""
@@ -27,7 +28,10 @@ def hidden(rows: np.ndarray, known: list[int]) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("name", CASES)
+QUICK = ("vine", "vine-few-rows", "independent", "dpcopula-kendall", "dpcopula-mle", "plain-gaussian")
+
+
+@pytest.mark.parametrize("name", slow_unless(QUICK.__contains__, CASES))
 def test_what_is_hidden_and_drawn_again_has_the_law_of_the_whole(name):
     """Known codes with their own law, the others given these: together the model's law, for any choice of columns."""
     model, rows = fitted(name).table_model, reference(name)
@@ -87,6 +91,7 @@ def test_proposals_that_all_weigh_the_same_are_caught(name, known):
     assert surprise(drawn[1], 8_000, rows[8_000:]) > 3
 
 
+@pytest.mark.slow
 def test_codes_that_no_row_has_together_are_told():
     model = fitted("cop").table_model
     rows = model.simulate(50, np.random.default_rng(3))

@@ -104,8 +104,8 @@ def correlated(count: int) -> GaussianModel:
         ("gaussian", 400_000),
         ("cells", 5_000),
         ("cells", 400_000),
-        ("vine", 5_000),
-        ("rejection", 5_000),
+        pytest.param("vine", 5_000, marks=pytest.mark.slow),
+        pytest.param("rejection", 5_000, marks=pytest.mark.slow),
     ],
 )
 def test_the_effective_size_is_that_of_an_independent_sample_of_the_same_spread(kind, most, monkeypatch):

@@ -16,6 +16,7 @@ import sklar
 from sklar.errors import UsageError
 from tests.contracts import stays
 from tests.contracts.record_replay import compare, record
+from tests.tiers import slow_unless
 
 METHODS: dict[str, dict[str, Any]] = {
     "independent": {},
@@ -34,6 +35,7 @@ def settings(case: str) -> dict[str, Any]:
     return {"schema": stays.schema(), "method": case, "epsilon": 1.0, **METHODS[case]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", METHODS)
 def test_record_and_replay(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     base, odd = stays.stays(250), stays.odd_stays()
@@ -78,7 +80,7 @@ def broken(table: pa.Table) -> int:
     return int(bad.sum())
 
 
-@pytest.mark.parametrize("case", METHODS)
+@pytest.mark.parametrize("case", slow_unless(("independent", "few rows", "dpc-gauss").__contains__, METHODS))
 def test_rules_hold_in_every_row(case: str) -> None:
     table = fitted(case).sample(10_000, seed=1)
     assert broken(table) == 0 and table.num_rows == 10_000
@@ -90,6 +92,7 @@ def test_rules_hold_in_every_row(case: str) -> None:
         assert broken(found) == 0 and found.num_rows == 1_000
 
 
+@pytest.mark.slow
 def test_rules_hold_in_streams_parts_and_conditional_samples(tmp_path: Path) -> None:
     model = fitted("vine")
     assert sum(broken(pa.Table.from_batches([batch])) for batch in model.stream(150_000, seed=2)) == 0
@@ -111,6 +114,7 @@ def test_rules_hold_in_streams_parts_and_conditional_samples(tmp_path: Path) -> 
     assert sorted(towns) == ["e", "f"]
 
 
+@pytest.mark.slow
 def test_a_model_file_knows_its_coordinates(tmp_path: Path) -> None:
     model = fitted("vine")
     model.save(tmp_path / "m.sklar")
@@ -135,6 +139,7 @@ def test_lengths_are_right(case: str) -> None:
     assert abs(table["left"].isna().mean() - 0.1) < 0.02
 
 
+@pytest.mark.slow
 def test_what_rules_took_apart_keeps_its_shares() -> None:
     real, table = stays.stays(6000), drawn("vine")
     for name, on in (("walks", True), ("rides", 1), ("carried", 1)):

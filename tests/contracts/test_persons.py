@@ -19,6 +19,7 @@ from sklar.rows.persons.keys import Secret
 from tests.accounting.total_loss import total_loss
 from tests.contracts.record_replay import Recording, compare, record
 from tests.contracts.tables import odd_rows, people, schema
+from tests.tiers import BOTH_RELATIONS, first_per_method
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("independent", {}),
@@ -74,8 +75,8 @@ def test_every_method_is_checked_or_refused() -> None:
     assert {name for name, _ in CASES} | REFUSED == set(METHODS)
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace"])
-@pytest.mark.parametrize(("method", "options"), CASES, ids=lambda x: str(x))
+@pytest.mark.parametrize("relation", BOTH_RELATIONS)
+@pytest.mark.parametrize(("method", "options"), first_per_method(CASES), ids=lambda x: str(x))
 def test_record_and_replay_by_whole_persons(
     monkeypatch: pytest.MonkeyPatch, relation: str, method: str, options: dict[str, Any]
 ) -> None:
@@ -104,6 +105,7 @@ def linked(static: tuple[str, ...] = ("sex",)) -> sklar.Schema:
     return schema().with_person(sklar.Person(key="id", rows=3, order="since", static=static))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("relation", "epsilon"), [("add-remove", 40.0), ("replace", 1.0)])
 def test_record_and_replay_with_linked_rows(monkeypatch: pytest.MonkeyPatch, relation: str, epsilon: float) -> None:
     settings = {"schema": linked(), "method": "vine", "epsilon": epsilon, "neighbours": relation}
@@ -126,6 +128,7 @@ def test_steps_that_weigh_too_much_are_caught(monkeypatch: pytest.MonkeyPatch) -
     assert any("moved" in fault for fault in compare(first, again))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["independent", "dpcopula-mle"])
 def test_with_rows_as_weights_the_bound_is_charged(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     options = {"k": 0.1, "block_rows": 20} if method == "dpcopula-mle" else {}

@@ -15,6 +15,7 @@ from sklar.methods.registry import METHODS
 from tests.accounting.total_loss import total_loss
 from tests.contracts.record_replay import Recording, compare, record
 from tests.contracts.tables import mixed_odd_rows, mixed_people, mixed_schema, odd_rows, people, schema
+from tests.tiers import BOTH_RELATIONS, first_per_method
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("independent", {}),
@@ -70,8 +71,16 @@ def neighbours(relation: str, people_rows: int = 1) -> list[tuple[pd.DataFrame, 
     return [(base, pd.concat([short, extra], ignore_index=True)) for extra in crowd]
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace"])
-@pytest.mark.parametrize(("method", "options"), CASES, ids=lambda x: str(x))
+def relation_of(method: str) -> str:
+    """The relation under which the fast tier checks a method."""
+    return "replace" if method in REPLACE_ONLY else "add-remove"
+
+
+ALL = [(method, options, relation_of(method)) for method, options in CASES]
+ALL += [(method, options, {"replace", "add-remove"}.difference({first}).pop()) for method, options, first in ALL]
+
+
+@pytest.mark.parametrize(("method", "options", "relation"), first_per_method(ALL), ids=lambda x: str(x))
 def test_record_and_replay(
     monkeypatch: pytest.MonkeyPatch, relation: str, method: str, options: dict[str, Any]
 ) -> None:
@@ -103,6 +112,7 @@ def assert_charges_add_up(seen: Recording, epsilon: float) -> None:
     assert 0.3 * given < spent <= given * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 @pytest.mark.parametrize("epsilon", [1.0, 40.0], ids=["few rows", "vine"])
 def test_record_and_replay_with_a_public_prior(monkeypatch: pytest.MonkeyPatch, relation: str, epsilon: float) -> None:
@@ -114,9 +124,9 @@ def test_record_and_replay_with_a_public_prior(monkeypatch: pytest.MonkeyPatch, 
     assert compare(first, again) == []
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("relation", BOTH_RELATIONS)
 @pytest.mark.parametrize("nulls", [(), ("n/a", "-9.0")], ids=str)
-@pytest.mark.parametrize("method", ["independent", "vine", "dpcopula-hybrid"])
+@pytest.mark.parametrize("method", ["independent", "vine", pytest.param("dpcopula-hybrid", marks=pytest.mark.slow)])
 def test_record_and_replay_on_tables_of_mixed_types(
     monkeypatch: pytest.MonkeyPatch, relation: str, nulls: tuple[str, ...], method: str
 ) -> None:

@@ -81,6 +81,7 @@ def faults(patch: pytest.MonkeyPatch, first: Recording, settings: dict[str, Any]
     return compare(first, record(patch, first, data=neighbour(base(), settings["neighbours"], person), **settings))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("relation", "order", "epsilon"), [("add-remove", "day", 8.0), ("replace", None, 1.0)])
 def test_record_and_replay_by_parents_with_all_their_rows(
     monkeypatch: pytest.MonkeyPatch, relation: str, order: str | None, epsilon: float
@@ -96,6 +97,7 @@ def test_record_and_replay_by_parents_with_all_their_rows(
     assert bound.epsilon <= claim.epsilon * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_rows_without_a_parent_come_and_go_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
     settings: dict[str, Any] = {"schema": schema(), "method": "vine", "epsilon": 1.0, "neighbours": "add-remove"}
     first = record(monkeypatch, data=base(), **settings)

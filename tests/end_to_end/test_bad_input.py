@@ -104,6 +104,7 @@ def middle_of_member(path: Path, member: int) -> int:
     return found.header_offset + 30 + name + extra + found.compress_size // 2
 
 
+@pytest.mark.slow
 def test_full_standard_output_is_told(made: Path, sklar_command, environment):
     with open("/dev/full", "wb") as full:  # noqa: PTH123
         for words in (["sample", made / "people.sklar", "-n", 9, "-o", "-"], ["methods"]):
@@ -114,6 +115,7 @@ def test_full_standard_output_is_told(made: Path, sklar_command, environment):
             assert done.stderr.decode() == "Error: cannot write to standard output: no space left on device.\n"
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_is_no_error_message(made: Path, sklar_command, environment):
     words = [*sklar_command, "sample", str(made / "people.sklar"), "-n", "100000", "-o", "-"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
@@ -124,6 +126,7 @@ def test_a_reader_that_leaves_early_is_no_error_message(made: Path, sklar_comman
         assert process.wait(600) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_leaves_nothing_half_written(work: Path, sklar_command, environment, number: int, code: int):
     (work / "out.csv").write_text("before")

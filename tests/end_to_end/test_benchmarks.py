@@ -164,6 +164,7 @@ def test_simulated_tables_load_without_any_file(name):
     assert list(split.frame) == list(split.schema.modelled)
 
 
+@pytest.mark.slow
 def test_the_yardstick_runs_without_any_file(monkeypatch):
     monkeypatch.setattr(yardstick, "load", lambda table, seed: small_split(seed))
     found = yardstick.score("small", yardstick.maker("independent", 1.0, 1e-9, {}), seeds=[0, 1])
@@ -187,6 +188,7 @@ def small_split(seed: int = 0) -> Split:
     return Split(frame=frame[:400], test=frame[400:], schema=facts(frame, numbers), target="y")
 
 
+@pytest.mark.slow
 def test_scripted_noise_is_the_same_for_the_same_tables_and_changes_are_paired(monkeypatch):
     monkeypatch.setattr(yardstick, "load", lambda table, seed: small_split(seed))
     make = yardstick.maker("independent", 1.0, 1e-9, {}, scripted=True)

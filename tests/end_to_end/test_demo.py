@@ -53,6 +53,7 @@ def test_the_table_that_plays_the_private_one_is_a_function_of_its_seed(made: Pa
     assert not people_table(100, seed=2).equals(people_table(100, seed=1))
 
 
+@pytest.mark.slow
 def test_a_folder_with_other_files_is_refused_and_a_demo_is_overwritten(work: Path, tmp_path: Path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "people.csv").write_text("mine")
@@ -72,6 +73,7 @@ def test_bad_arguments_of_the_demo_leave_no_folder(tmp_path: Path, words: list[s
     assert ended.exit_code == 1 and ended.stderr.startswith("Error: ") and not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_the_whole_way_in_processes_of_their_own(sklar, made: Path, tmp_path: Path):
     first = sklar("sample", made / "people.sklar", "-n", 30, "--seed", 5, "-o", "-")
     second = sklar("sample", made / "people.sklar", "-n", 30, "--seed", 5, "-o", tmp_path / "out.csv")

@@ -14,6 +14,7 @@ import pytest
 
 from sklar.lab.attacks.attribute_fits import ATTRIBUTE_PROFILES, AttributeProfile
 from sklar.lab.attacks.shadow import SHADOW_PROFILES, ShadowProfile
+from tests.tiers import slow_unless
 
 ROOT = Path(__file__).parents[2]
 PAGES = {path.name: path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]}
@@ -137,8 +138,11 @@ def quicker(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"sklar.lab.{place}", 4)
 
 
+RUN = [page for page in PAGES if any(block.runs for block in blocks(page))]
+
+
 @pytest.mark.usefixtures("quicker")
-@pytest.mark.parametrize("page", [page for page in PAGES if any(block.runs for block in blocks(page))])
+@pytest.mark.parametrize("page", slow_unless("README.md".__eq__, RUN))
 def test_the_commands_of_a_page(page: str, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path(shutil.copytree(tables, tmp_path / "work"))
     if page == "README.md":  # which makes its own of what the demo left

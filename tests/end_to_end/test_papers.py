@@ -137,6 +137,7 @@ def test_every_script_is_run_by_the_command_that_runs_all():
     assert runnable == set(QUICK)
 
 
+@pytest.mark.slow
 def test_a_script_runs_draws_and_is_kept_without_any_file(tmp_path):
     command = [sys.executable, "-m", "benchmarks.papers", "galloni_figure1", "--quick", "--out", str(tmp_path / "out")]
     environment = {**os.environ, "SKLAR_DATA": str(tmp_path)}
@@ -148,6 +149,7 @@ def test_a_script_runs_draws_and_is_kept_without_any_file(tmp_path):
     assert "[galloni_figure1](galloni_figure1.md)" in (tmp_path / "out" / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_script_that_takes_too_long_is_stopped_and_named(tmp_path):
     words = ["galloni_table1", "galloni_figure1", "--quick", "--limit", "1", "--out", str(tmp_path)]
     ended = subprocess.run(

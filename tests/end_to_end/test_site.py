@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 import sklar
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 

@@ -86,6 +86,7 @@ def _text(name: str, content: bytes) -> str:
     return content.decode("latin-1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["independent", "vine"])
 def test_nothing_private_in_what_a_fit_writes(tmp_path: Path, method: str) -> None:
     private, public, scratch = tmp_path / "private", tmp_path / "public", tmp_path / "scratch"

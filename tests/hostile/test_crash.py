@@ -56,6 +56,7 @@ def run(place: Path, moment: str, step: int) -> int:
     return subprocess.run([sys.executable, "-c", DRIVER, moment, str(step), *files], check=False).returncode
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("step", "moment"), [(i % 2, moment) for i, moment in enumerate(MOMENTS[:-1])])
 def test_a_killed_fit_resumes(place: Path, moment: str, step: int) -> None:
     assert run(place, moment, step) == -signal.SIGKILL
@@ -86,6 +87,7 @@ def test_a_repeated_step_is_refused_when_the_cap_forbids_it(place: Path) -> None
     assert read_ledger(place / "people.ledger").totals().epsilon <= 1.0 + 1e-6
 
 
+@pytest.mark.slow
 def test_two_processes_race_for_the_last_epsilon(place: Path) -> None:
     create_ledger(place / "people.ledger", "people", epsilon=1.0, delta=1e-9)
     data, facts = str(place / "people.parquet"), str(place / "people.toml")
@@ -102,6 +104,7 @@ def test_two_processes_race_for_the_last_epsilon(place: Path) -> None:
     assert read_ledger(place / "people.ledger").totals().epsilon <= 1.0 + 1e-6
 
 
+@pytest.mark.slow
 def test_a_second_process_does_not_resume_a_living_fit(place: Path) -> None:
     """The same fit started twice at once: two fits, each with its own reservation."""
     files = [str(place / name) for name in ("people.parquet", "people.toml", "people.ledger", "m.sklar")]
@@ -131,6 +134,7 @@ def test_the_driver_kills_for_real(place: Path) -> None:
     assert not (place / "m.sklar").exists()
 
 
+@pytest.mark.slow
 def test_an_unfinished_fit_is_not_resumed_when_the_rows_are_read_otherwise(place: Path) -> None:
     """Its releases are about other rows: another query, or other texts for null, is another fit."""
     assert run(place, "after release", 0) == -signal.SIGKILL

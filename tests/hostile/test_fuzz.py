@@ -128,6 +128,7 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> None:
     read_rows(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", [None, "utf-16", "latin-1"], ids=str)
 def test_csv_bytes(encoding: str | None, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
@@ -140,6 +141,7 @@ def test_csv_bytes(encoding: str | None, tmp_path: Path) -> None:
     assert fuzz(tries, seeds, PIECES, tmp_path / "found.csv") > 50
 
 
+@pytest.mark.slow
 def test_schema_bytes(tmp_path: Path) -> None:
     path = tmp_path / "t.toml"
     constrained = '[[rules]]\nkind = "never"\nvalues = { c = "a", b = true }\n'

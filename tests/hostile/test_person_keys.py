@@ -112,6 +112,7 @@ sklar.fit(data, KINDS["ordered"], epsilon=2.0, ledger=ledger, new_ledger=True)
 """
 
 
+@pytest.mark.slow
 def test_a_fit_that_is_killed_while_rows_are_on_disk_leaves_no_key(tmp_path: Path) -> None:
     data, scratch = written(tmp_path / "private", "ordered"), tmp_path / "scratch"
     scratch.mkdir()
@@ -158,6 +159,7 @@ def test_odd_keys_and_orders_work_as_documented(case: str) -> None:
     assert CANARY not in str(model.claim)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklar.SklarWarning")
 def test_a_child_without_a_parent_and_parents_with_one_key_work_as_documented(tmp_path: Path) -> None:
     parents = pa.table({"id": [f"{CANARY}-{k // 2}" for k in range(160)], "sex": ["F", "M"] * 80})

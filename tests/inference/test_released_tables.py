@@ -30,6 +30,7 @@ def test_rows_and_margins_tell_the_same_tables_of_single_columns(method: str) ->
             assert mass_of_groups(lookup, fitted.model.margins[column].dense(), len(own)).sum() == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_releases_of_another_fit_are_refused() -> None:
     one, two = (stored_of(sklar.fit(people(300), schema(), epsilon=e, method="independent")).fitted for e in (1.0, 2.0))
     with pytest.raises(DoorError):

@@ -72,6 +72,7 @@ def test_one_bit_off_is_one_row(model: sklar.Model) -> None:
     assert found.queries.sets[0].answered[0].lines[-1].largest == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_a_sample_is_close_and_other_rows_are_not(model: sklar.Model, tmp_path: Path) -> None:
     def error(frame: object) -> float:
         return sklar.evaluate_binary(table(), frame, SCHEMA).queries.sets[0].answered[0].lines[-1].average

@@ -107,6 +107,7 @@ def test_metadata_state_kinds_and_rows_give_domains(people: Path, tmp_path: Path
     assert wrong["sex"].kind == "category" and "does not fit" in " ".join(wrong.notes["sex"])
 
 
+@pytest.mark.slow
 def test_a_draft_along_its_own_metadata_keeps_all_kinds() -> None:
     table = odd_table()
     plain = sklar.draft_schema(table)

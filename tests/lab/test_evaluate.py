@@ -72,6 +72,7 @@ def test_results_are_plain_and_repeatable(fresh: sklar.Evaluation) -> None:
     assert "not private" in fresh.to_dict()["notice"]
 
 
+@pytest.mark.slow
 def test_a_copy_is_flagged_whatever_the_order_of_rows_and_columns() -> None:
     real = people()
     copy = real.sample(frac=1.0, random_state=1)[["smoker", "sex", "income", "age"]]
@@ -192,6 +193,7 @@ def test_the_report_is_the_custodians(tmp_path: Path, fresh: sklar.Evaluation) -
     assert sorted(p.name for p in tmp_path.iterdir()) == ["r.custodian.html"]
 
 
+@pytest.mark.slow
 def test_several_tables_share_a_report(tmp_path: Path) -> None:
     tables = {"one": people(80, 1), "two": people(80, 2)}
     found = [sklar.evaluate(people(80), table, SCHEMA, name=name) for name, table in tables.items()]

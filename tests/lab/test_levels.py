@@ -131,6 +131,7 @@ def test_bad_requests_are_told(options: dict[str, Any], words: str) -> None:
         sklar.levels(people(), SCHEMA, "y", "a", **{**QUICK, "attacks": ["attribute"], **options})
 
 
+@pytest.mark.slow
 def test_an_interrupted_attack_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sklar.lab.attacks import attribute_fits
 
@@ -154,6 +155,7 @@ def test_an_interrupted_attack_goes_on_where_it_was(tmp_path: Path, monkeypatch:
     assert again.risks == whole.risks
 
 
+@pytest.mark.slow
 def test_membership_gives_a_privacy_gain_for_every_level(monkeypatch: pytest.MonkeyPatch) -> None:
     tiny = ShadowProfile(iterations=2, reference=60, shadows=2, tables=3, size=50, synthetic=50, test_tables=4)
     monkeypatch.setitem(SHADOW_PROFILES, "quick", tiny)

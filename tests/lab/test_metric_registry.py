@@ -40,6 +40,7 @@ def test_every_metric_file_is_listed_under_its_own_name() -> None:
     assert all(order.index(name) < order.index(one) for one, metric in METRICS.items() for name in metric.after)
 
 
+@pytest.mark.slow
 def test_evaluate_and_compare_give_the_same_numbers(tmp_path: Path) -> None:
     """On the same tables and seed: subsamples, splits and random queries included."""
     real, synthetic, held = people(400), people(350, seed=1), people(250, seed=2)
@@ -71,6 +72,7 @@ def test_a_number_does_not_depend_on_what_is_measured_besides(name: str) -> None
     assert value((name,), False) == value(NAMES[::-1], True) is not None
 
 
+@pytest.mark.slow
 def test_what_each_metric_needs_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(frame: pd.DataFrame, schema: sklar.Schema, target: str | None) -> set[str]:
         table = read(frame, schema)

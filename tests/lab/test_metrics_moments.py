@@ -91,6 +91,7 @@ def level(found: sklar.Evaluation) -> tuple[int, str]:
     return next(i for i, answer in enumerate(QUESTIONS[ALONE][1]) if answer in said), said
 
 
+@pytest.mark.slow
 def test_a_thin_far_tail_and_lost_nulls_are_told() -> None:
     """2% of the rows moved into a far tail, and no nulls any more: small on a grid and in ranks, and plain to see."""
     real, fresh = frame(3_000, 1), frame(3_000, 2)

@@ -94,6 +94,7 @@ def test_rare_ranges_are_rare_and_their_error_a_median() -> None:
     assert few.value is None and "hardly any range" in (few.reason or "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["smoker", "age"])
 def test_learners_and_measures_of_g_epsilon_are_chosen(target: str) -> None:
     frames = [mixed_frame(200, seed).fillna({"income": 5.0}) for seed in (1, 2)]

@@ -114,6 +114,7 @@ def test_tvine_section_2_2_stops_before_a_sensitive_column_is_a_root(order: str,
         fitted("tvine", **TVINE, order=order, level=most + 1)
 
 
+@pytest.mark.slow
 def test_cop_section_3_3_takes_the_nearest_matrix_by_its_entries_and_moves_it_no_further() -> None:
     """Equation 3.10 and algorithm 3: Higham's projection of the correlations, and no rounds after it."""
     assert CopOptions() == CopOptions(rounds=0, projection="plain")

@@ -233,6 +233,7 @@ def test_a_reference_with_other_values_than_listed_is_refused():
         fit(data, reference="left")
 
 
+@pytest.mark.slow
 def test_curated_table_is_as_close_as_the_paper():
     """Table 2 of the paper, without noise, nonparametric pairs: the paper's one run is matched in all coefficients."""
     for seed in (0, 1):

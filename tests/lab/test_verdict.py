@@ -88,6 +88,7 @@ def level(found: sklar.Evaluation) -> int:
     return at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TABLES)
 def test_sentences_order_methods_as_the_scores_do(kind: str) -> None:
     make, options, columns = TABLES[kind]
@@ -113,6 +114,7 @@ def test_sentences_order_methods_as_the_scores_do(kind: str) -> None:
     assert all(level(found[name]) < level(found["independent"]) for name in floor)
 
 
+@pytest.mark.slow
 def test_the_scale_is_anchored_at_both_ends_and_has_no_steps() -> None:
     real = mixed(1_500, 1)
     tables = {s: mixed(1_500, 2, strength=s) for s in (0.0, 0.25, 0.5, 0.75, 1.0)}
@@ -129,6 +131,7 @@ def test_the_scale_is_anchored_at_both_ends_and_has_no_steps() -> None:
         assert level(two) - level(one) in (0, 1)
 
 
+@pytest.mark.slow
 def test_one_metric_alone_does_not_decide() -> None:
     """A single pair of scores at its worst among five costs its share, and the sentence stays above 'lost'."""
     scores = {n: judged(mixed(800, 1), mixed(800, 1))[n] for n in NAMES}
@@ -159,6 +162,7 @@ def test_positions_by_hand() -> None:
     assert higher.position == pytest.approx(2 / 3)
 
 
+@pytest.mark.slow
 def test_rare_ranges_have_a_line_of_their_own() -> None:
     found = sklar.evaluate(*(pd.DataFrame(normal(np.random.default_rng(s), 1_000, 0.5)) for s in (1, 2)),
                            sklar.Schema(REALS), learners="tree", targets=["a"])  # fmt: skip

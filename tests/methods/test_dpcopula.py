@@ -162,6 +162,7 @@ def test_as_published_the_correlations_are_sines_of_noisy_taus():
         assert model.corr[j, k] == pytest.approx(math.sin(math.pi / 2 * tau_a), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_sample_has_the_papers_size_and_the_noise_of_its_size():
     """n-hat = 50 m (m - 1) / epsilon2 - 1; nothing is claimed for the rows left out."""
     stage = Allowance(measure="epsilon", amount=1 / 9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import sklar
 from sklar.model.axis import lay_out
@@ -51,6 +52,7 @@ def fitted(data: pd.DataFrame, **hierarchy: list[int]) -> pd.DataFrame:
     return model.sample(ROWS, seed=1).to_pandas()
 
 
+@pytest.mark.slow
 def test_dependence_at_the_level_of_chapters_is_kept() -> None:
     """Over fits it was .91 and .99, each give or take .015, so that 20% off is seven standard deviations."""
     data = made()

@@ -54,6 +54,7 @@ def draw_codes(seed: int, rows: int = ROWS) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.mark.slow
 def test_what_is_asked_is_the_plan_and_costs_the_allowance(open_door):
     door = open_door(SCHEMA, draw_codes(0), rho=0.05)
     measure_margins(door, door.allowance)
@@ -149,6 +150,7 @@ def test_almost_no_noise_gives_the_rows_back(open_door):
             assert np.abs(margin.dense() - exact).sum() < (1e-3 if margin.size <= 64 else 5e-3)
 
 
+@pytest.mark.slow
 def test_two_nulls_in_a_hundred_never_vanish(open_door):
     """113 of 5,960 rows against a noise of 35: a threshold of three deviations loses them in four of ten fits."""
     column = Real(0, 100, nullable=True)
@@ -162,6 +164,7 @@ def test_two_nulls_in_a_hundred_never_vanish(open_door):
     assert min(found) > 0 and 0.4 * 113 / 5_960 < np.mean(found) < 1.75 * 113 / 5_960
 
 
+@pytest.mark.slow
 def test_bounds_much_too_wide_make_no_wild_tail(open_door):
     """Lognormal amounts on a range ten times their maximum: the standard deviation is that of the rows."""
     values = np.exp(0.5 * np.random.default_rng(1).normal(size=6_000))
@@ -176,6 +179,7 @@ def test_bounds_much_too_wide_make_no_wild_tail(open_door):
     assert np.mean(np.abs(np.log(ratios))) < 0.25 and np.sort(ratios)[-2] < 1.3 and max(ratios) < 1.8
 
 
+@pytest.mark.slow
 def test_amounts_that_are_mostly_zero_keep_their_spread(open_door):
     """Nine of ten are zero, the others lie in no cell that stands out of the noise: yet they do not crowd at zero."""
     rng = np.random.default_rng(4)
@@ -208,6 +212,7 @@ def test_a_public_number_of_rows_is_used_as_it_is(open_door):
     assert (found.rows, found.rows_sigma) == (ROWS, 0.0)
 
 
+@pytest.mark.slow
 def test_a_total_known_from_before_is_pooled(open_door):
     door = open_door(SCHEMA, draw_codes(6), rho=1e-4)
     assert measure_margins(door, door.allowance, 12_345.0, 1e-6).rows == pytest.approx(12_345.0)

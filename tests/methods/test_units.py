@@ -58,6 +58,7 @@ def multiples(values: Any, unit: float) -> float:
     return float(np.mean(np.asarray(values) / unit == np.round(np.asarray(values) / unit)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["vine", "independent", "dpcopula-kendall", "dpcopula-mle"])
 def test_digits_are_found_and_kept_to(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     rows = table()
@@ -79,6 +80,7 @@ def test_digits_are_found_and_kept_to(method: str, tmp_path: Path, monkeypatch: 
     assert SCHEMA["days"] == sklar.Real(0, 180, nullable=True)
 
 
+@pytest.mark.slow
 def test_units_are_found_where_rows_are_few(monkeypatch: pytest.MonkeyPatch):
     """1,000 rows at epsilon 6 are too few for tables of pairs, and enough for counts of round numbers."""
     rows = {name: column[:1_000] for name, column in {**table(), "loan": amounts()["loan"]}.items()}
@@ -106,6 +108,7 @@ def test_nothing_is_paid_where_no_unit_is_sought():
     assert "round numbers" not in repr(plan(short, method="independent", epsilon=1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["vine", "independent"])
 def test_steps_and_heaps_are_found_and_kept_to(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     rows = amounts()

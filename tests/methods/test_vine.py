@@ -182,6 +182,7 @@ def test_dependence_nulls_included_is_kept(real):
     assert np.mean(null[rows[:, 2] != 0]) < 0.1
 
 
+@pytest.mark.slow
 def test_more_budget_less_error(real):
     errors = []
     for amount in (0.001, 0.05, 5.0):
@@ -219,6 +220,7 @@ def test_row_accesses_are_the_documented_ones(real):
     assert labels == ["margins", "finer margins", "pairs", "tree one", "target", "target triples"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [VineOptions(), VineOptions(target="smoker"), VineOptions(look=True)],
@@ -275,6 +277,7 @@ def test_sums_stay_in_use_with_a_target_where_they_tell_nearly_all():
         assert has_few_rows(schema, stages) == few
 
 
+@pytest.mark.slow
 def test_target_tables_sharpen_the_target(real):
     rng = np.random.default_rng(5)
     flag = ((real[:, 0] > 50) ^ (real[:, 3] == 0)).astype(int)
@@ -313,12 +316,14 @@ def test_dependence_differs_between_classes():
         assert drawn.mean(axis=0) == pytest.approx(real.mean(axis=0), rel=0.02)
 
 
+@pytest.mark.slow
 def test_next_to_no_noise_is_not_answered_with_absurd_weights(real):
     """A row too few in a cell moves log-weights by one, even where noise is a hundredth of a row."""
     _, model = fit(MIXED, real, 2_000.0, options=VineOptions(target="smoker"))
     assert max(np.abs(table.dual).max() for table in model.calibration.tables) < 10
 
 
+@pytest.mark.slow
 def test_single_amounts_that_tell_the_target_are_kept():
     """Most rows have none; each amount, all of one public cell, tells the class."""
     rng, rows = np.random.default_rng(4), 20_000
@@ -463,6 +468,7 @@ def test_senseless_options_are_refused_before_spending(real, options):
     assert door.spent == 0.0
 
 
+@pytest.mark.slow
 def test_beyond_forty_columns_pairs_are_chosen_privately():
     rng = np.random.default_rng(6)
     columns = 45
@@ -495,6 +501,7 @@ def test_outline_tells_the_noise_in_advance(real):
     assert min(pairs) <= lines["pairs"].noise.scale <= 1.25 * max(pairs)
 
 
+@pytest.mark.slow
 def test_few_values_need_few_rows_per_pair():
     """Tables of booleans can be measured where tables of numbers would drown: the vine is kept."""
     rng = np.random.default_rng(7)

@@ -82,6 +82,7 @@ def rules_of_visits() -> sklar.Schema:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.7, 3.0])
 @pytest.mark.parametrize("target", [None, "ward"])
 def test_nothing_forbidden_is_drawn(epsilon: float, target: str | None, monkeypatch: pytest.MonkeyPatch):
@@ -91,6 +92,7 @@ def test_nothing_forbidden_is_drawn(epsilon: float, target: str | None, monkeypa
         assert broken(model, codes) == 0
 
 
+@pytest.mark.slow
 def test_rows_of_a_table_with_every_rule_need_no_mending(monkeypatch: pytest.MonkeyPatch):
     model = scripted_fit(stays.stays(ROWS), stays.schema(), {"method": "vine", "epsilon": 1.0}, monkeypatch)
     real = stays.stays(ROWS)

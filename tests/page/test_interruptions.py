@@ -18,6 +18,8 @@ from sklar.studio.folder import StudioFolder
 from sklar.studio.jobs import Jobs
 from tests.page.conftest import PATIENCE, RunningStudio, finished
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

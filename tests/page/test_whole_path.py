@@ -9,10 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 import sklar
 from tests.page.conftest import Received, RunningStudio, finished, serious
+
+pytestmark = pytest.mark.slow
 
 CANARY = "CANARY7f3aQ"
 ROWS = 419

@@ -72,6 +72,7 @@ def by_person(table: pa.Table) -> dict[int, list[tuple[int, str, str]]]:
     return persons
 
 
+@pytest.mark.slow
 def test_samples_are_persons_with_keys_and_ordered_rows(model: sklar.Model) -> None:
     table = model.sample_persons(500, seed=1)
     persons, keys = by_person(table), table["id"].to_pylist()
@@ -99,6 +100,7 @@ def test_what_is_known_of_a_next_row_is_joined_in_its_vine(model: sklar.Model) -
     assert len(joined) == len(known) - 1 > 1
 
 
+@pytest.mark.slow
 def test_what_never_changes_is_remembered_too(model: sklar.Model) -> None:
     rows = [rows[-1] for rows in by_person(model.sample_persons(2_000, seed=3)).values() if rows[-1][2] != "end"]
     share = {g: np.mean([state == "b" for _, group, state in rows if group == g]) for g in "xy"}
@@ -127,6 +129,7 @@ def test_a_model_file_has_it_all_and_is_verified(model: sklar.Model, tmp_path: P
     assert sklar.load(path).claim == model.claim
 
 
+@pytest.mark.slow
 def test_whole_persons_in_a_file_are_verified(model: sklar.Model, tmp_path: Path) -> None:
     model.save(tmp_path / "m.sklar")
     sample_to_file(model, tmp_path / "some.csv", SampleRequest(rows=60, seed=3, persons=True))
@@ -140,6 +143,7 @@ def test_the_claim_lists_what_was_taken_as_known_of_persons(model: sklar.Model) 
     assert all(rule.describe() in said for rule in model.schema.person.steps)
 
 
+@pytest.mark.slow
 def test_whoever_replaces_whom(tmp_path: Path) -> None:
     model = sklar.fit(made(400), schema(), epsilon=9.0, neighbours="replace")
     model.save(tmp_path / "m.sklar")
@@ -147,6 +151,7 @@ def test_whoever_replaces_whom(tmp_path: Path) -> None:
     assert 1 < model.rows_estimate / 400 < 4
 
 
+@pytest.mark.slow
 def test_evaluation_tells_transitions(model: sklar.Model) -> None:
     from sklar.lab.metrics.trajectories import trajectories
 

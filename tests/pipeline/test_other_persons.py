@@ -89,6 +89,7 @@ def test_a_model_that_tells_of_other_persons_is_not_verified(tmp_path: Path, fit
     assert not sklar.verify(tmp_path / "forged.sklar").ok
 
 
+@pytest.mark.slow
 def test_verify_knows_the_rules_across_rows_of_a_fit_that_paid_for_facts(tmp_path: Path) -> None:
     columns = {**COLUMNS, "n": sklar.Integer(0, 9, source={"lower": "pay", "upper": "pay"}), "t": sklar.Integer(0, 1)}
     step = sklar.rules.Expression("`n` + `previous n` <= 18")

@@ -240,6 +240,7 @@ def test_what_a_draft_noted_does_not_leave_with_what_was_paid_for(tmp_path: Path
     assert not model.schema.notes and "from the rows" not in (tmp_path / "out.toml").read_text()
 
 
+@pytest.mark.slow
 def test_a_target_is_named_by_the_bounds_that_were_paid_for() -> None:
     """What stands for a datetime follows from its bounds: the stated ones do not decide whether the fit runs."""
     days = pd.to_datetime("2015-03-01") + pd.to_timedelta(np.arange(4000) % 1500, unit="D")

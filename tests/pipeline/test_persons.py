@@ -55,6 +55,7 @@ def test_samples_are_rows_in_proportion() -> None:
     assert np.mean(given) > 0.95  # nobody with one or two rows has a fourth
 
 
+@pytest.mark.slow
 def test_rows_that_follow_one_another_need_no_column_that_never_changes() -> None:
     model = sklar.fit(visits(300), schema(linked=None), epsilon=20.0)
     assert model.sample(500, seed=1).num_rows == 500

@@ -56,6 +56,7 @@ def test_it_says_when_the_method_for_few_rows_takes_over() -> None:
     assert "independent" not in first
 
 
+@pytest.mark.slow
 def test_fits_give_what_was_expected() -> None:
     """At a large epsilon, so that noise moves little."""
     table = mixed(3_000)
@@ -112,6 +113,7 @@ def test_a_budget_must_be_said() -> None:
         sklar.plan(sklar.Schema({"a": sklar.Boolean()}), want="means within 0.1 sd")
 
 
+@pytest.mark.slow
 def test_the_command_needs_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     SCHEMA.write("s.toml")

@@ -85,6 +85,7 @@ def test_what_a_fit_pays_first_is_within_its_budget_and_has_a_price_afterwards(f
     assert again.epsilon == pytest.approx(0.1 + price.epsilon) and again.complete
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paid_too", [False, True])
 def test_digits_that_a_fit_finds_are_paid_by_it_and_count_in_the_next(file: Path, paid_too: bool) -> None:
     """At epsilon 30 the counts of digits have noise below 10, and thresholds are hundreds away."""

@@ -70,6 +70,7 @@ def pair_error(one: pd.DataFrame, other: pd.DataFrame) -> float:
     return float(np.mean(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.15, 1.0], ids=["few rows", "vine"])
 def test_a_good_prior_pays_and_a_bad_one_costs_little(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything is scripted, so the numbers are the same in every run."""
@@ -83,6 +84,7 @@ def test_a_good_prior_pays_and_a_bad_one_costs_little(epsilon: float, monkeypatc
     assert errors["shuffled"] < 1.1 * errors["none"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "given"),
     [(4000, {"epsilon": 2.0}), (FEW, {"epsilon": 1.0}), (FEW, {"epsilon": 1.0, "target": "smoker"})],
@@ -131,6 +133,7 @@ def test_a_changed_prior_in_a_file_is_found(tmp_path: Path) -> None:
     assert not sklar.verify(tmp_path / "gone.sklar").ok
 
 
+@pytest.mark.slow
 def test_a_released_model_is_a_prior(tmp_path: Path) -> None:
     """Last year's model, as such and as a file; a column that it describes as another kind is no prior."""
     last = sklar.fit(pd.DataFrame(table(2000, seed=3)), schema(), epsilon=2.0)
@@ -189,6 +192,7 @@ def test_a_prior_may_have_some_of_the_columns_and_odd_values() -> None:
     assert model.sample(20, seed=1).num_rows == 20
 
 
+@pytest.mark.slow
 def test_a_prior_that_was_not_declared_before_the_fit_is_found_by_the_ledger(tmp_path: Path) -> None:
     people(1, 300).to_csv(tmp_path / "t.csv", index=False)
     sklar.Ledger.create(tmp_path / "t.ledger", "people", 9, 9e-9)

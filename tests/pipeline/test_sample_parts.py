@@ -174,6 +174,7 @@ def test_a_disk_that_cannot_hold_the_rest_is_told_early(
         model.sample_parts(tmp_path, ROWS, seed=7, workers=1, part_rows=1)
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_taken_up(model: sklar.Model, tmp_path: Path) -> None:
     model.save(tmp_path / "m.sklar")
     folder, rows = tmp_path / "out", 12 * BLOCK_ROWS

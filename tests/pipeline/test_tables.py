@@ -106,6 +106,7 @@ def model() -> sklar.Model:
         return scripted_fit(made(), tables().schema, {"epsilon": 9.0}, patch)
 
 
+@pytest.mark.slow
 def test_samples_are_both_tables_with_valid_keys(model: sklar.Model) -> None:
     found = model.sample_persons(800, seed=1)
     parents, rows = found["p"].to_pylist(), found["c"].to_pylist()
@@ -127,6 +128,7 @@ def test_rows_depend_on_their_parents(model: sklar.Model) -> None:
     assert np.mean(agree) > 0.7
 
 
+@pytest.mark.slow
 def test_evaluation_tells_how_rows_depend_on_their_parents(model: sklar.Model) -> None:
     """The real tables are no distance from themselves, and a sample is nearer than rows given to any parent."""
     from sklar.lab.families import evaluate_tables
@@ -146,6 +148,7 @@ def test_a_model_of_two_tables_is_verified_and_tells_no_key(model: sklar.Model, 
     assert all(again[name].equals(table) for name, table in model.sample_persons(50, seed=3).items())
 
 
+@pytest.mark.slow
 def test_the_commands_go_from_a_folder_to_a_folder(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
@@ -238,6 +241,7 @@ def test_files_of_a_folder_and_tables_of_a_database_are_read(tmp_path: Path) -> 
         assert (counts(source, *columns) == counts(data, *columns)).all()
 
 
+@pytest.mark.slow
 def test_tables_of_a_server_are_read_at_one_moment(postgres: Any, tmp_path: Path) -> None:
     from adbc_driver_postgresql import dbapi
 
@@ -260,6 +264,7 @@ def test_tables_of_a_server_are_read_at_one_moment(postgres: Any, tmp_path: Path
         sklar.fit(f"{address}&table=p", tables(), ledger=tmp_path / "m", **given)
 
 
+@pytest.mark.slow
 def test_a_release_holds_both_tables_and_is_verified(model: sklar.Model, tmp_path: Path) -> None:
     place = sklar.bundle(model, tmp_path / "clinic.release.zip", rows=60, seed=3)
     found = sklar.verify(place)
@@ -355,6 +360,7 @@ def test_a_forged_model_leads_out_of_no_folder(model: sklar.Model, tmp_path: Pat
             assert list(sklar.load(tmp_path / "forged.sklar").sample_persons(5, seed=1)) == ["p", said]
 
 
+@pytest.mark.slow
 def test_a_report_compares_each_table_with_its_own_persons(model: sklar.Model) -> None:
     """Votes of parents, first rows and steps are of other numbers of persons: by rows all tables would be off."""
     found = model.report()

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PLAIN_SCRIPT = """
 import sys
 import numpy as np
@@ -24,6 +26,7 @@ print(sys.modules["__main__"].__file__.endswith("plain.py"))
 """
 
 
+@pytest.mark.slow
 def test_a_plain_script_without_a_main_guard_fits_once(tmp_path: Path) -> None:
     """A worker that ran the script again would fit again, which nobody would charge for."""
     (tmp_path / "plain.py").write_text(PLAIN_SCRIPT)

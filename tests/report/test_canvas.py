@@ -125,6 +125,7 @@ def test_files_take_their_form_from_their_name_and_may_be_for_the_owner_only(tmp
         write_picture(drawn(), tmp_path / "a.pdf")
 
 
+@pytest.mark.slow
 def test_nothing_but_the_canvas_writes_svg() -> None:
     """Every drawing is made of its shapes, so that it can be escaped, described and written as PNG in one place."""
     root = File(sklar.__file__).parent

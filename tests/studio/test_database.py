@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import sklar
 from sklar.studio import commands
 from sklar.studio.folder import StudioFolder
@@ -22,6 +24,7 @@ def ended(jobs: Jobs) -> StudioJob:
     return job
 
 
+@pytest.mark.slow
 def test_a_table_is_drafted_and_fitted_where_it_lies(postgres: Any, tmp_path: Path) -> None:
     postgres.psql("create table studio_visits (age integer, sex text)")
     postgres.psql("insert into studio_visits select 20 + i % 50, case when i % 3 = 0 then 'F' else 'M' end "

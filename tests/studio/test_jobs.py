@@ -118,6 +118,7 @@ def test_commands_run_in_order_until_one_fails(jobs: Jobs, folder: Path) -> None
         jobs.start("t", Work(kind="k", label="over", commands=(("methods",),), outputs=("t.csv",)))
 
 
+@pytest.mark.slow
 def test_one_at_a_time_and_a_cancelled_fit_is_taken_up(jobs: Jobs, folder: Path) -> None:
     def cancel(job: StudioJob) -> None:
         if jobs.running("t") is not None:
@@ -134,6 +135,7 @@ def test_one_at_a_time_and_a_cancelled_fit_is_taken_up(jobs: Jobs, folder: Path)
     assert {"what", "fraction"} == set(job.progress)
 
 
+@pytest.mark.slow
 def test_a_killed_fit_is_taken_up_at_no_further_reservation(jobs: Jobs, folder: Path) -> None:
     job, number = struck(jobs, folder, kill_child)
     assert job.state == "failed" and job.interrupted and "ended from outside" in job.says
@@ -142,6 +144,7 @@ def test_a_killed_fit_is_taken_up_at_no_further_reservation(jobs: Jobs, folder: 
     assert ended(jobs).state == "done" and all_closed(folder, number)
 
 
+@pytest.mark.slow
 def test_a_killed_job_leaves_its_command_at_work_and_nothing_is_fitted_twice(jobs: Jobs, folder: Path) -> None:
     alive: list[bool] = []
 

@@ -178,6 +178,7 @@ def test_forms_are_bounded(client: TestClient) -> None:
     assert client.post("/upload", content=b"", headers=said).status_code == 413
 
 
+@pytest.mark.slow
 def test_a_thousand_requests(client: TestClient) -> None:
     found: list[int] = []
 

@@ -24,6 +24,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*STUDIO, *words, "--no-browser"], capture_output=True, text=True, check=False, timeout=600)
 
 
+@pytest.mark.slow
 def test_it_opens_once_serves_and_ends(tmp_path: Path) -> None:
     words = [*STUDIO, str(tmp_path), "--port", "0", "--no-browser", "--json"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
@@ -84,6 +85,7 @@ def test_the_token_is_in_no_command_line_and_nothing_unexpected_at_the_terminal(
             process.kill()
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_and_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         refused = run(str(tmp_path), "--port", str(other.getsockname()[1]))

@@ -85,6 +85,7 @@ def test_choices_laplace_noise_and_noise_within_the_dither_are_not_gaussian():
         allowance().choice_epsilon()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", [-0.5, 0.0, 0.7])
 @pytest.mark.parametrize("first", [0.3, 0.8])
 def test_two_releases_of_which_the_second_is_chosen_by_the_first_stay_within_one_gaussian(threshold, first):

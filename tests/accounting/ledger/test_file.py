@@ -348,6 +348,7 @@ def test_threads_share_a_ledger(path: Path) -> None:
     assert read_ledger(path).left == ("epsilon", pytest.approx(0, abs=1e-12))
 
 
+@pytest.mark.slow
 def test_thousands_of_charges_stay_fast(path: Path, reserve: Any, counts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_module.os, "fsync", lambda _: None)
     account = reserve(create_ledger(path, "people"))

@@ -69,11 +69,11 @@ def test_what_cannot_be_split_stays_whole(release: NoisyChoice | NoisyCounts) ->
 @pytest.mark.parametrize(
     ("method", "rows", "options"),
     [
-        ("vine", 2_000, {}),
-        ("vine", 2_000, {"look": True}),
+        pytest.param("vine", 2_000, {}, marks=pytest.mark.slow),
+        pytest.param("vine", 2_000, {"look": True}, marks=pytest.mark.slow),
         ("vine", 40, {}),
         ("independent", 300, {}),
-        ("dpc-gauss", 300, {}),
+        pytest.param("dpc-gauss", 300, {}, marks=pytest.mark.slow),
     ],
 )
 def test_a_method_asks_on_one_half_what_it_asked_before(method: str, rows: int, options: dict[str, bool]) -> None:
@@ -91,6 +91,7 @@ def test_a_method_asks_on_one_half_what_it_asked_before(method: str, rows: int, 
     assert fission(fitted, design, 2_000, generator(6)) == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [linked_rows, two_tables])
 def test_every_table_that_tells_persons_is_scored_by_its_own_rows(data: ModuleType) -> None:
     """At epsilon 9 upper ends were at most .008 in 13 fits; with the rows of another table they are above .07."""

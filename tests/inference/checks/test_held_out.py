@@ -19,6 +19,7 @@ NAMES = ("age", "gain", "sex", "region")
 FEW = sklar.Schema({name: schema()[name] for name in NAMES})
 
 
+@pytest.mark.slow
 def test_what_was_held_back_is_the_last_step_and_counts_all_rows() -> None:
     model = sklar.fit(people(500), FEW, epsilon=200.0, check_share=0.3, target="sex")
     assert [step.label for step in model.releases].count(LABEL) == 1 and model.releases[-1].label == LABEL

@@ -70,6 +70,7 @@ def test_the_profile_of_the_paper() -> None:
     assert (attribute.iterations, attribute.reference, attribute.size, attribute.tables) == (10, 500, 500, 50)
 
 
+@pytest.mark.slow
 def test_a_copier_is_caught_and_a_deaf_generator_is_not() -> None:
     options = {"features": ["naive", "closest"], "classifier": "logistic", "epsilon": 1.0, "random_targets": 3}
     found = shadow(Levels(), sensitive="income", **options)
@@ -94,6 +95,7 @@ def every_row_once(table: pa.Table, rows: int, seed: int) -> pd.DataFrame:
     return out.assign(**{name: out[name] + rng.normal(0, 0.05, rows) for name in ("weight", "height")})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "gain"), [(every_row_once, 0.0), (copier, (1 - 1 / 60) ** 60), (deaf, 1.0)])
 def test_the_gain_of_tables_as_large_as_the_fit_is_what_arithmetic_says(method: Any, gain: float) -> None:
     # A row drawn with replacement is missing from (1 - 1/n)^n of the tables, whoever attacks.
@@ -145,6 +147,7 @@ def over_and_over(table: pa.Table, rows: int, seed: int) -> pa.Table:
     return table.take([i % table.num_rows for i in range(rows)])
 
 
+@pytest.mark.slow
 def test_a_peer_that_copies_is_caught(tmp_path: Path) -> None:
     few = {**FAST, "targets": [3], "changes": {**TINY, "synthetic": 120}}
     peers = {"copier": peer(tmp_path)}
@@ -189,6 +192,7 @@ def test_outlying_targets_are_at_the_quantiles() -> None:
     assert ranks == pytest.approx([0.01, 0.025, 0.975, 0.99], abs=0.01)
 
 
+@pytest.mark.slow
 def test_a_private_method_by_name() -> None:
     settings = {"epsilon": 1.0, "repair": "clip"}
     small = {**TINY, "iterations": 2, "shadows": 2, "tables": 2, "synthetic": 60, "test_tables": 4}
@@ -273,6 +277,7 @@ def double(game: int, part: str) -> dict[str, np.ndarray]:
     return {"x": np.array([game * int(part)])}
 
 
+@pytest.mark.slow
 def test_parts_run_in_other_processes(tmp_path: Path) -> None:
     told: list[str] = []
     with open_state(tmp_path / "s", "a") as folder:
@@ -301,6 +306,7 @@ print(found.settings["levels"], sys.modules["__main__"].__file__.endswith("plain
 """
 
 
+@pytest.mark.slow
 def test_a_plain_script_without_a_main_guard_attacks_a_method(tmp_path: Path) -> None:
     """Two processes by default; neither runs the script again."""
     (tmp_path / "plain.py").write_text(PLAIN_SCRIPT)

@@ -109,6 +109,7 @@ def test_constant_and_collinear_columns_do_no_harm() -> None:
     assert fit.coefficients == pytest.approx([0.5, 0.5, 0.0]) and fit.r2 == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_attribute_numbers() -> None:
     found = run("attribute", FRESH, sensitive=["weight", "sex"])
     weight, blind = found["weight.mr2"], run("attribute", INDEPENDENT)["weight.mr2"]
@@ -175,6 +176,7 @@ def test_a_sensitive_column_named_twice_is_attacked_once() -> None:
     assert len(names) == len(set(names)) > 0
 
 
+@pytest.mark.slow
 def test_attacks_have_a_section_in_the_report_of_an_evaluation(tmp_path: Path) -> None:
     found = sklar.evaluate(REAL, COPIES, SCHEMA, holdout=HOLDOUT, attacks=["copies", "attribute"], sensitive=["weight"])
     assert set(found.to_dict()["attacks"]) == {"copies", "attribute"}

@@ -73,6 +73,7 @@ def test_true_claims_about_whole_persons_pass(method: str, options: dict[str, An
     assert found.epsilon_low <= 1.0 < found.visible
 
 
+@pytest.mark.slow
 def test_a_person_with_five_votes_is_caught_and_one_with_one_shows_what_is_claimed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -91,6 +92,7 @@ def test_methods_of_whole_rows_are_not_audited_by_votes(method: str) -> None:
         sklar.audit(method, 1.0, persons=5)
 
 
+@pytest.mark.slow
 def test_the_statistic_has_the_stated_spread_and_shift() -> None:
     """At a large epsilon mu is large, and few fits show it: about that of the claim, since the pair is a worst case."""
     found = sklar.audit("independent", 8.0, pairs=PAIRS, runs=60, repair="clip", confidence=SURE)
@@ -160,6 +162,7 @@ def test_halved_noise_is_caught_by_its_spread() -> None:
     assert not found.passed and "times the spread" in found.verdict and "CONTRADICTED" in found.verdict
 
 
+@pytest.mark.slow
 def test_halved_noise_is_caught_by_mu() -> None:
     """mu is 2.5, twice the claimed one, with an error of 0.2; below a bound of 1.6 it comes once in 1e10 audits."""
     found = audited(HalvedNoise(), 8.0, runs=220, pairs=["lone label"], confidence=0.9)
@@ -179,6 +182,7 @@ class WeakNoise(SystemNoise):
         return super().add(exact_tables, weak, cells)
 
 
+@pytest.mark.slow
 def test_a_fifth_too_little_noise_on_one_table_is_caught() -> None:
     """3,250 residuals of one table have a mean square of 0.64, with an error of 0.016."""
     found = audited(WeakNoise(), 1.0, runs=250, pairs=["lone label"], confidence=SURE)
@@ -198,6 +202,7 @@ class WeakStep(SystemNoise):
         return super().add(exact_tables, [replace(noise, scale=scale * noise.scale) for noise in noises], cells)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weak", [0, 3])
 def test_a_fifth_too_little_noise_on_any_one_release_is_caught(weak: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Coefficients of three columns, then three taus: 900 residuals of these have a mean square of 0.64 +- 0.03, and

@@ -72,11 +72,13 @@ def found_mu(person: pd.DataFrame) -> float:
     return float(told[1].mean() - told[0].mean()) / pooled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", PERSONS)
 def test_a_whole_person_is_no_clearer_than_the_claim(which: str) -> None:
     assert found_mu(PERSONS[which]) <= 1 / analytic_gaussian_sigma(EPSILON, DELTA) + MARGIN
 
 
+@pytest.mark.slow
 def test_a_person_with_more_votes_than_one_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of three rows a vote of ten."""
     monkeypatch.setattr(person_rows, "vote_weight", lambda rows: (10 if rows > 1 else 1) << 20)  # pyright: ignore[reportUnknownLambdaType]

@@ -58,6 +58,7 @@ def sleepers() -> int:
     return sum(line.strip() == f"sleep {NAP}" for line in lines)
 
 
+@pytest.mark.slow
 def test_every_hostile_peer_is_a_row_and_a_good_one_is_ranked(tmp_path: Path) -> None:
     """One comparison with all of them; a second call finds everything done and starts no process."""
     table().head(3).to_parquet(tmp_path / "few.parquet")
@@ -128,6 +129,7 @@ shutil.copy(sys.argv[1], sys.argv[6])
 """
 
 
+@pytest.mark.slow
 def test_a_killed_comparison_continues(tmp_path: Path) -> None:
     """Kill -9 while the second run of a peer hangs: its processes end, and a second start does only what is missing."""
     table().to_csv(tmp_path / "t.csv", index=False)
@@ -157,6 +159,7 @@ def test_a_killed_comparison_continues(tmp_path: Path) -> None:
     _refuses_what_changed(tmp_path)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_peer_and_keeps_what_is_done(tmp_path: Path) -> None:
     """As in a terminal, where the whole group of processes gets the signal."""
     table().to_csv(tmp_path / "t.csv", index=False)
@@ -207,6 +210,7 @@ def _refuses_what_changed(place: Path) -> None:
     assert before == {path: path.read_bytes() for path in (place / "out" / "cells").iterdir()}
 
 
+@pytest.mark.slow
 def test_a_full_disk_and_a_cell_beyond_its_time_are_told_and_the_run_continues_with_more(tmp_path: Path) -> None:
     settings = {**QUICK, "output": tmp_path / "out", "jobs": 1}
     for room in (0, 150, 3000):

@@ -15,6 +15,7 @@ from tests.lab.compare.test_compare import SCHEMA, table
 QUICK = {"folds": 2, "jobs": 1, "learners": ["tree"]}
 
 
+@pytest.mark.slow
 def test_g_epsilon_plus_ranks_generators_over_epsilon_with_its_plot(tmp_path: Path) -> None:
     """The better of two methods comes first at every epsilon; both scores of the paper are drawn."""
     found = sklar.compare(
@@ -38,6 +39,7 @@ def test_g_epsilon_plus_ranks_generators_over_epsilon_with_its_plot(tmp_path: Pa
         found.plot(tmp_path / "x.svg", "tvd1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "measure", "other"), [("old", "mcc", "rmse"), ("pay", "rmse", "mcc")])
 def test_mcc_and_rmse_are_ranked_beside_what_real_rows_give(target: str, measure: str, other: str) -> None:
     options = {"methods": ["independent"], "target": target, **QUICK}

@@ -126,6 +126,7 @@ def test_points_of_discrete_rows_keep_the_likelihood() -> None:
     assert found.bicop().tau == pytest.approx(1 - 1 / 1.8, abs=0.03)
 
 
+@pytest.mark.slow
 def test_parity_at_100_000_rows() -> None:
     rng = np.random.default_rng(6)
     x = rng.standard_normal((100_000, 3)) @ np.array([[1, 0.7, 0.3], [0, 1, 0.5], [0, 0, 1.0]])

@@ -12,6 +12,7 @@ from sklar.errors import UsageError
 from sklar.lab.pictures import plot_levels, plot_pairs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", [True, False])
 def test_pictures_are_written(table: pa.Table, schema: sklar.Schema, tmp_path: Path, split: bool) -> None:
     model = sklar.fit(table, schema, method="tvine", no_guarantee=True, target="ill", sensitive=["income"],

@@ -32,6 +32,7 @@ def fits(rows: int, columns: int, discrete: int, **more: Any) -> tuple[RegularVi
     return fit_rvine(upper, **given), fit_rvine(upper, **given, engine="pyvinecopulib"), data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("structure", "discrete"), [("dissmann", 0), ("star", 0), ("cvine", 0), ("dissmann", 2)])
 def test_likelihood_and_drawn_pairs(structure: str, discrete: int) -> None:
     fast, slow, data = fits(400, 4, discrete, structure=structure, order=[3, 0, 2, 1])
@@ -75,6 +76,7 @@ def test_taus_of_every_family(family: str) -> None:
     assert fast.loglik == pytest.approx(slow.loglik, abs=0.5)
 
 
+@pytest.mark.slow
 def test_a_vine_goes_to_the_reference_and_back() -> None:
     vine = fits(400, 4, 0)[0]
     again = from_vinecop(vine.to_vinecop(), vine.discrete, vine.loglik, vine.rows)

@@ -215,6 +215,7 @@ def draw_rows(rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarr
     return x, y
 
 
+@pytest.mark.slow
 def test_theorem_2_3() -> None:
     """The error of the full vine is variance alone and falls as 1 / n; truncation adds a squared bias that stays."""
     rng = np.random.default_rng(23)

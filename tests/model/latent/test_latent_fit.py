@@ -98,6 +98,7 @@ def test_no_latents_and_no_sums_are_fine():
     np.testing.assert_allclose(alone.factors, [[[1.0]]])
 
 
+@pytest.mark.slow
 def test_correlations_carry_little_noise_of_the_simulation():
     latents = [value_latent(j, margin_from_dense("x", np.full(300, 1 / 300)), None) for j in range(4)]
     corr = np.eye(4) + symmetric(np.array([0.3, -0.2, 0.1, 0.5, 0.0, 0.2]), 4)

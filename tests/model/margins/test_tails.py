@@ -163,6 +163,7 @@ def test_counts_that_are_mostly_zero_keep_more_of_their_deviation(monkeypatch):
     assert np.abs(curved).mean() < 0.7 * np.abs(log_ratios()).mean()
 
 
+@pytest.mark.slow
 def test_tails_of_lognormal_columns_keep_more_of_their_second_moment(monkeypatch):
     """Some 30 of 6,000 rows lie beyond the last clear cell: below its noise, and a third of the variance."""
     edges = np.linspace(0.0, 24.0, 97)

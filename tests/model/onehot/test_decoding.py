@@ -56,6 +56,7 @@ def people():
     return np.column_stack([a, b, c]), (4, 6, 2)
 
 
+@pytest.mark.slow
 def test_rounds_meet_the_pairs_and_settle():
     codes, sizes = people()
     layout = lay_out_scores(sizes)

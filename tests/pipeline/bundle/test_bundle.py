@@ -154,6 +154,7 @@ def test_every_changed_byte_is_found_and_its_part_named(place: Path, tmp_path: P
         assert parts <= PARTS | {"directory", "?", "file"} and parts, (at, parts)
 
 
+@pytest.mark.slow
 def test_parts_of_another_release_are_found_though_all_hashes_and_the_signature_are_made_anew(place: Path) -> None:
     other = sklar.bundle(place / "n.sklar", place / "n.zip", rows=60, seed=5)
     theirs = members(other)
@@ -248,6 +249,7 @@ def test_a_release_that_unpacks_to_more_than_its_shape_is_refused(place: Path) -
     tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_garbage_bombs_and_pages_for_the_custodian_among_the_parts_are_named(place: Path) -> None:
     table = pyarrow.parquet.read_table(io.BytesIO(members(place / "b.zip")["synthetic.parquet"])).slice(0, 1)
     long = io.BytesIO()
@@ -308,6 +310,7 @@ def test_bad_requests_write_nothing(place: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("x.*"))
 
 
+@pytest.mark.slow
 def test_a_report_goes_along_and_is_not_vouched_for(place: Path, tmp_path: Path) -> None:
     sklar.load(place / "m.sklar").report(tmp_path / "p.html")
     sklar.bundle(place / "m.sklar", tmp_path / "x.zip", rows=10, report=tmp_path / "p.html")

@@ -17,6 +17,7 @@ from sklar.errors import UsageError
 from sklar.pipeline.estimation import asking
 from sklar.sample.rng import generator
 from tests.golden.cases import scripted_fit
+from tests.tiers import slow_unless
 
 SCHEMA = sklar.Schema(
     {
@@ -135,6 +136,7 @@ def test_other_wrong_requests_are_refused(model: sklar.Model) -> None:
         model.estimate("mean(x)", "z")
 
 
+@pytest.mark.slow
 def test_replicas_are_kept_beside_the_model_and_answer_the_next_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,11 +172,11 @@ def test_another_seed_gives_another_interval_of_the_same_model(model: sklar.Mode
 
 @pytest.mark.parametrize(
     ("method", "more"),
-    [
+    slow_unless(lambda case: case[0] in ("independent", "dpcopula-hybrid", "vine"), [
         ("independent", {}), ("dpcopula-kendall", {}), ("dpcopula-mle", {"epsilon": 80.0}),
         ("dpcopula-hybrid", {}), ("dpc-gauss", {}),
         ("dpc-laplace", {"delta": 0.0}), ("vine", {"epsilon": 0.3}),
-    ],
+    ]),
 )  # fmt: skip
 def test_every_method_has_error_bars(method: str, more: dict[str, float]) -> None:
     fitted = fit(law(700, 3), SCHEMA, **{"method": method, "epsilon": 2.0, "delta": 1e-6, **more})
@@ -193,6 +195,7 @@ def test_a_model_without_known_noise_says_that_it_has_none() -> None:
         plain.implicates(3)
 
 
+@pytest.mark.slow
 def test_implicates_are_tables_of_different_replicas_that_can_be_combined(model: sklar.Model) -> None:
     tables = [table.to_pandas() for table in model.implicates(5, 1000, seed=9)]
     assert [len(table) for table in tables] == [1000] * 5
@@ -205,6 +208,7 @@ def test_implicates_are_tables_of_different_replicas_that_can_be_combined(model:
         model.implicates(0)
 
 
+@pytest.mark.slow
 def test_a_schema_with_rules_has_error_bars() -> None:
     rng = generator(2)
     low = rng.integers(0, 50, 800)
@@ -228,6 +232,7 @@ def test_the_cell_of_a_constant_column_is_certain_but_its_correlation_is_not_the
     assert nothing.value is None and "no such rows" in nothing.how
 
 
+@pytest.mark.slow
 def test_the_commands_answer_and_write_implicates(model: sklar.Model, tmp_path: Path) -> None:
     path = str(tmp_path / "m.sklar")
     model.save(path)

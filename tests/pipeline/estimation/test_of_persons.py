@@ -78,6 +78,7 @@ def test_groups_and_differences_are_told(model: sklar.Model) -> None:
     assert apart.value == pytest.approx(both[0].value - both[1].value, abs=0.02)
 
 
+@pytest.mark.slow
 def test_what_rules_turn_into_others_is_told_by_replicas_of_its_table(
     model: sklar.Model, people: list[Rows], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +94,7 @@ def test_what_rules_turn_into_others_is_told_by_replicas_of_its_table(
     assert len(replicas) >= 5 and all("previous state" in names for names in replicas)
 
 
+@pytest.mark.slow
 def test_parents_and_their_first_rows_are_told(family: sklar.Model) -> None:
     kinds = family.estimate("share(kind=b)", confidence=0.9999)
     wards = family.estimate("share(first ward=y) by kind", confidence=0.9999)

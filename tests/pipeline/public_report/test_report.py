@@ -35,6 +35,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_page_says_what_it_is_and_holds_nothing_from_rows(place: Path) -> None:
     found = sklar.load(place / "m.sklar").report(place / "m.public.html")
     page = (place / "m.public.html").read_text()
@@ -46,6 +47,7 @@ def test_the_page_says_what_it_is_and_holds_nothing_from_rows(place: Path) -> No
     assert page.count("<svg") == page.count('role="img"') == len(NAMES) + min(len(found.pairs), 12)
 
 
+@pytest.mark.slow
 def test_the_page_follows_from_the_model_file_alone(place: Path, tmp_path: Path) -> None:
     """Written again in a process that has the model file and nothing else; no room that reads rows is entered."""
     (tmp_path / "m.sklar").write_bytes((place / "m.sklar").read_bytes())
@@ -59,6 +61,7 @@ def test_the_page_follows_from_the_model_file_alone(place: Path, tmp_path: Path)
     assert (tmp_path / "m.public.html").read_bytes() == (place / "again.public.html").read_bytes()
 
 
+@pytest.mark.slow
 def test_findings_are_what_the_releases_say(place: Path) -> None:
     model = sklar.load(place / "m.sklar")
     found = model.report()
@@ -75,6 +78,7 @@ def test_findings_are_what_the_releases_say(place: Path) -> None:
     assert all(np.isfinite(one.residual.p_value) for one in found.checked)
 
 
+@pytest.mark.slow
 def test_a_clear_pair_is_told_from_one_without_signal() -> None:
     rng = np.random.default_rng(3)
     first = rng.integers(0, 4, 4_000)
@@ -85,6 +89,7 @@ def test_a_clear_pair_is_told_from_one_without_signal() -> None:
     assert "a and b" in " ".join(found.trust)
 
 
+@pytest.mark.slow
 def test_the_command_and_its_twin_tell_the_same(place: Path) -> None:
     words = ["report", str(place / "m.sklar")]
     assert CliRunner().invoke(app, words).exit_code == 0 and (place / "m.public.html").exists()
@@ -110,6 +115,7 @@ def test_a_model_that_promises_nothing_gets_a_plain_answer(tmp_path: Path) -> No
     assert not (tmp_path / "a.public.html").exists()
 
 
+@pytest.mark.slow
 def test_a_bundle_takes_the_page_and_is_verified_with_it(place: Path) -> None:
     page = place / "b.public.html"
     sklar.load(place / "m.sklar").report(page)

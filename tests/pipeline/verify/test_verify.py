@@ -23,6 +23,7 @@ from sklar.pipeline.model_file import Stored, read_model, write_model
 from sklar.private.recorder import Recorder
 from sklar.release.values import NoisyCounts, read_line, record_line
 from tests.contracts.tables import people, schema
+from tests.tiers import slow_unless
 
 OPTIONS: dict[str, dict[str, Any]] = {"dpcopula-mle": {"epsilon": 900.0, "k": 0.1, "block_rows": 20}}
 """Methods that need more than the others."""
@@ -61,7 +62,7 @@ def test_what_was_published_is_verified(place: Path) -> None:
     assert sklar.verify(place / "m.sklar")["ledger"].ok is None
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", slow_unless(("vine", "independent").__contains__, METHODS))
 def test_every_method_is_fitted_again_from_its_releases(name: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {"epsilon": 40.0, **OPTIONS.get(name, {})}
     sklar.fit(people(300), schema(), method=name, **options).save(tmp_path / "m.sklar")
@@ -378,6 +379,7 @@ def test_another_ledger_a_broken_chain_and_a_cap_that_does_not_hold_are_found(pl
         assert wrong(sklar.verify(place / "m.sklar", ledger=tmp_path / f"{name}.ledger")) == {"ledger"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["csv", "tsv", "parquet", "arrow"])
 def test_rows_are_those_of_the_model_and_the_seed_or_not(place: Path, tmp_path: Path, end: str) -> None:
     model = sklar.load(place / "m.sklar")

@@ -173,6 +173,7 @@ def test_code_matrices() -> None:
     assert np.array_equal(np.concatenate(list(opened(codes).code_matrix_batches(names, rows=12_345))), expected)
 
 
+@pytest.mark.slow
 def test_wide_table() -> None:
     names = [f"c{i}" for i in range(10_000)]
     schema = Schema({name: Integer(0, 2) for name in names})

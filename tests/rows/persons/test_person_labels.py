@@ -52,6 +52,7 @@ def test_each_person_names_one_label() -> None:
     assert counts(table, 20)["x"] == often and len(often) == 4
 
 
+@pytest.mark.slow
 def test_the_same_in_files_and_in_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = made()
     expected = counts(table, 2)

@@ -141,6 +141,7 @@ def test_keys_meet_across_batches_files_and_kinds_of_files(tmp_path: Path) -> No
         assert np.array_equal(sex_by_ward(data, schema(3)), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["year", None])
 def test_what_outgrows_its_memory_is_gathered_on_disk(
     order: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -189,6 +190,7 @@ def test_which_rows_are_used_depends_on_the_rows_of_the_person_alone() -> None:
     assert np.array_equal(before - without, sex_by_ward(table(own), facts))
 
 
+@pytest.mark.slow
 def test_every_row_of_a_person_is_as_likely_to_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nine equal rows and one other, one used: the other comes up in a tenth of secrets, not in half of them."""
     rows = table([(1, 2000, "F", 0)] * 9 + [(1, 2000, "M", 0)])

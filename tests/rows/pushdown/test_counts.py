@@ -124,6 +124,7 @@ def test_a_database_that_goes_away_says_nothing_of_its_rows(postgres: Any, peopl
     assert error.value.__cause__ is None
 
 
+@pytest.mark.slow
 def test_the_command_says_where_it_counted(people: str, tmp_path: Path) -> None:
     SCHEMA.write(tmp_path / "s.toml")
     ended = subprocess.run(

@@ -238,6 +238,7 @@ def test_views_macros_and_relations_that_guess(arrow: pa.Table, schema: Schema, 
             open_rows(relation, schema)
 
 
+@pytest.mark.slow
 def test_a_pattern_of_files_must_be_vouched_for(arrow: pa.Table, schema: Schema, tmp_path: Path) -> None:
     path = _written(tmp_path, "t.parquet", arrow)
     for name in (f"'{tmp_path}/*.parquet'", f"read_parquet(['{path}'])", f"read_parquet('{path}', filename=true)"):
@@ -247,6 +248,7 @@ def test_a_pattern_of_files_must_be_vouched_for(arrow: pa.Table, schema: Schema,
     assert open_rows(None, schema, sql=f"from read_parquet('{path}')").exact_rows == 3001
 
 
+@pytest.mark.slow
 def test_a_text_file_under_a_query_is_read_as_any_text_file(schema: Schema, write: Any) -> None:
     head, row = "age;income;sex;smoker;seen\n", "30;1,5;F;true;2020-01-01\n"
     for data in (write(head + row * 3, encoding="utf-16"), write(head + row * 2 + '31;"2;0";;;\n'), write(head)):

@@ -141,6 +141,7 @@ def test_huge_cell(write: Any) -> None:
     assert codes_of(open_rows(write(f"x,t,c\n1,{huge},a\n2,,ü\n,,\n"), SCHEMA)) == GOOD
 
 
+@pytest.mark.slow
 def test_wide_file_and_wide_schema(write: Any) -> None:
     names = [f"v{i}" for i in range(10_000)]
     text = ",".join(names) + "\n" + "\n".join(",".join(str((i + r) % 3) for i in range(10_000)) for r in range(4))

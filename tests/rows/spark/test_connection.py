@@ -14,6 +14,8 @@ from sklar.rows.spark import connection
 from sklar.rows.spark.connection import guarded_task, on_cluster
 from sklar.schema import Integer, Schema
 
+pytestmark = pytest.mark.slow
+
 MARK = "CANARY_7f3a"
 SCHEMA = Schema({"a": Integer(0, 9)})
 

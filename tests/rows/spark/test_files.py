@@ -22,6 +22,8 @@ from sklar.rows.spark.parts import read_part, shared_out
 from sklar.rows.spark.rows import _local_path
 from sklar.schema import Boolean, Category, Datetime, Integer, Real, Schema
 
+pytestmark = pytest.mark.slow
+
 MASTER = "local[2,4]"
 SCHEMA = Schema(
     {

@@ -88,6 +88,7 @@ def test_it_may_come_from_the_environment_or_a_file(
     assert open_rows(locked, visits_schema).exact_rows
 
 
+@pytest.mark.slow
 def test_no_process_shows_it(locked: str, visits_schema: Schema, tmp_path: Path) -> None:
     """A fit from the command line: it, what it starts and the processes of servers are looked at while it runs."""
     visits_schema.write(tmp_path / "s.toml")
