@@ -193,6 +193,11 @@ class Claim:
         return f"differentially private, {_pair(self.epsilon, self.delta)}{rest} (method {self.method})"
 
     @property
+    def first_sentence(self) -> str:
+        """The guarantee itself; the rest of the claim says what it means and what it assumes."""
+        return (self._promise() if self.guarantee else self._no_promise())[0]
+
+    @property
     def protected(self) -> str:
         """What may change in the table without anyone noticing."""
         act = "adding or removing" if self.neighbours == "add-remove" else "replacing"

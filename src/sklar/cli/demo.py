@@ -39,8 +39,13 @@ def command(
     if json:
         show.as_json({"claim": made.claim, "rows": made.rows, "files": [str(path) for path in made.files]})
         return
-    show.paragraph(made.claim)
+    folder = made.folder.resolve()
+    show.paragraph(made.promise)
+    show.line(f"The rest of the claim: {folder / 'claim.txt'}")
     show.line()
-    show.line(f"{made.rows:,} synthetic rows. The files are in {made.folder}:")
-    for path in made.files:
-        show.line(f"  {path}")
+    show.line("Three things to look at:")
+    show.line(f"  {made.rows:,} synthetic rows: {folder / 'synthetic.csv'}")
+    show.line(f"  the public report: {folder / 'people.public.html'}")
+    show.line(f"  the release bundle: {folder / 'people.release.zip'}")
+    show.line(f"    verify it with: sklar verify {folder / 'people.release.zip'}")
+    show.line(f"The other files are described in {folder / 'README.txt'}")

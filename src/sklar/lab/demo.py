@@ -41,11 +41,12 @@ CAP = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demo:
-    """What a demo made."""
+    """The files that a demo wrote, its claim and the first sentence of it, and the number of synthetic rows."""
 
     folder: Path
     files: tuple[Path, ...]
     claim: str
+    promise: str
     rows: int
 
 
@@ -105,7 +106,10 @@ def demo(
             progress=lambda what, done: tell(f"evaluating, {what}", FITTED + (1 - FITTED) * done),
         )
     files = (*FILES, REPORT) if report else FILES
-    return Demo(folder=folder, files=tuple(folder / name for name in files), claim=str(model.claim), rows=written)
+    return Demo(
+        folder=folder, files=tuple(folder / name for name in files), claim=str(model.claim),
+        promise=model.claim.first_sentence, rows=written,
+    )  # fmt: skip
 
 
 def _fresh_folder(folder: Path) -> Path:
