@@ -32,6 +32,7 @@ from tests.contracts.conditioned import (
     reference,
     surprise,
 )  # fmt: skip
+from tests.tiers import slow_unless
 
 ROWS = 1_500
 ELSEWHERE = {InProportion, RowwiseInProportion, LinkedModel}
@@ -39,7 +40,7 @@ ELSEWHERE = {InProportion, RowwiseInProportion, LinkedModel}
 `sklar.sample.persons`, and samples of it refuse conditions."""
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_unless(lambda name: name not in ("plain-vine", "dpc-gauss"), CASES))
 def test_the_law_is_that_of_filtered_rows(name):
     model, rows = fitted(name).table_model, reference(name)
     for seed, (label, allowed) in enumerate(conditions(rows).items()):

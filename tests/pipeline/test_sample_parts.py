@@ -21,6 +21,7 @@ import sklar
 from sklar.errors import OutputError, UsageError
 from sklar.export import parts as parts_module
 from sklar.sample.draw import BLOCK_ROWS
+from tests.tiers import slow_unless
 
 ROWS = 2 * BLOCK_ROWS + 1000
 
@@ -57,7 +58,7 @@ def hidden(folder: Path) -> list[str]:
     return sorted(name for name in os.listdir(folder) if name.startswith("."))
 
 
-@pytest.mark.parametrize(("workers", "part_rows"), [(1, 1), (2, 1), (1, 2 * BLOCK_ROWS)])
+@pytest.mark.parametrize(("workers", "part_rows"), slow_unless((1, 1).__eq__, [(1, 1), (2, 1), (1, 2 * BLOCK_ROWS)]))
 def test_the_rows_are_those_of_the_stream(
     workers: int, part_rows: int, model: sklar.Model, stream: pa.Table, tmp_path: Path
 ) -> None:
