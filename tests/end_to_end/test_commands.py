@@ -207,3 +207,23 @@ def test_a_model_is_loaded_without_what_fits_and_estimates(made):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_release_is_used_without_what_fits_and_what_baselines_need(made, tmp_path):
+    """Whoever receives a model needs neither OpenDP nor pyvinecopulib: here neither can be imported."""
+    model = made / "people.sklar"
+    commands = [
+        ["inspect", model], ["sample", model, "-n", 20, "-o", tmp_path / "rows.csv"], ["estimate", model, "mean(age)"],
+        ["report", model, "-o", tmp_path / "people.public.html"], ["verify", model], ["methods"],
+    ]  # fmt: skip
+    code = f"""
+import sys
+sys.modules["opendp"] = sys.modules["pyvinecopulib"] = None
+from typer.testing import CliRunner
+from sklar.cli.main import app
+for words in {[[str(word) for word in words] for words in commands]}:
+    ended = CliRunner().invoke(app, words)
+    print(words[0], ended.exit_code, ended.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert [line.split() for line in done.stdout.splitlines() if line] == [[words[0], "0"] for words in commands]
