@@ -176,11 +176,8 @@ def floats_of(array: Any) -> tuple[Floats, Mask] | None:
     """(float64 values, valid) of floating-point numbers, NaN not being valid; None for other arrays."""
     if isinstance(array, Text) or not pa.types.is_floating(array.type):
         return None
-    valid = valid_of(array)
-    if array.null_count:
-        array = array.fill_null(pa.scalar(0.0, type=pa.float64()).cast(array.type))
-    values = array.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
-    return values, valid & ~np.isnan(values)
+    values = array.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)  # a null becomes NaN
+    return values, ~np.isnan(values)
 
 
 def listed_numbers(null_values: tuple[str, ...]) -> tuple[Decimal, ...]:
