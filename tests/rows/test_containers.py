@@ -123,7 +123,7 @@ PANDAS: dict[str, Callable[[Any], Any]] = {
     "category and odd": odd_category,
     "odd category": many_categories,
     "slice": lambda series: pd.concat([series, series]).iloc[len(series) :],
-    "other labels of rows": lambda series: series.set_axis(np.linspace(0.5, 1.5, len(series))),
+    "other labels of rows": lambda series: series.set_axis(np.linspace(-1.5, 1.5, len(series))),
 }
 
 
@@ -145,10 +145,9 @@ def containers(kind: str) -> Iterator[tuple[str, Any]]:
         series["own"] = pd.Series(values, dtype=dtype)
     for name, one in series.items():
         for form, made in PANDAS.items():
-            if form == "slice" or (name, form) != ("arrow", "slice"):
-                yield f"pandas {name}, {form}", frame(made(one))
-                yield f"mapping of pandas {name}, {form}", {"x": made(one)}
-    if dtype is not None and "Float" not in dtype and "nt64" not in dtype.replace("int", "") and dtype[0].islower():
+            yield f"pandas {name}, {form}", frame(made(one))
+            yield f"mapping of pandas {name}, {form}", {"x": made(one)}
+    if dtype is not None and dtype.islower():  # integers of pandas that may be missing become floats in numpy
         yield "numpy", {"x": series["own"].to_numpy()}
     if polars is not None:
         column = pl.Series(values, dtype=polars)

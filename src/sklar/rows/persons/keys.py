@@ -87,13 +87,13 @@ def _exact(array: Any) -> Any:
 
 def _composed(text: Text) -> Text:
     """Texts in Unicode's form NFC; bytes that are no text stay as they are."""
-    odd = np.flatnonzero(text.valid) if (text.data >= 0x80).any() else ()
-    if not len(odd):
+    if not (text.data >= 0x80).any():  # ASCII is composed as it is
         return text
     entries = [text.entry(at) if valid else None for at, valid in enumerate(text.valid.tolist())]
-    for at in odd:
-        with suppress(UnicodeDecodeError):
-            entries[at] = normalize("NFC", text.entry(at).decode()).encode()
+    for at, entry in enumerate(entries):
+        if entry is not None:
+            with suppress(UnicodeDecodeError):
+                entries[at] = normalize("NFC", entry.decode()).encode()
     return text_of(pa.array(entries, pa.large_binary()))
 
 

@@ -110,7 +110,7 @@ class ColumnMapping(Source):
 
 
 def _part(values: Any, places: slice) -> Any:
-    """Values by their places: pandas would take a slice of a series by the labels of its rows, if these are floats."""
+    """Values by their places: pandas 2 takes a slice of a series by the labels of its rows, if these are floats."""
     return getattr(values, "iloc", values)[places]
 
 
