@@ -105,6 +105,23 @@ def test_verify_knows_the_rules_across_rows_of_a_fit_that_paid_for_facts(tmp_pat
     assert not sklar.verify(tmp_path / "forged.sklar").ok
 
 
+def test_texts_that_stand_for_no_key_belong_to_the_unit(tmp_path: Path) -> None:
+    """Whoever is a person in one fit may be nobody in another, so that their amounts do not add up."""
+    table = {"id": ["a", "a", "-9", "b"] * 50, "n": [0, 1, 2, 3] * 50}
+    schema = sklar.Schema({"id": sklar.Id(), "n": sklar.Integer(0, 9)}, person=sklar.Person(key="id", rows=2))
+    ledger = sklar.Ledger.create(tmp_path / "l.ledger", name="panel", epsilon=5, delta=1e-9)
+    read, options = {"null_values": ["-9", "?"]}, {"method": "independent", "epsilon": 1.0, "ledger": ledger.path}
+    model = sklar.fit(table, schema, read=read, **options)
+    model.save(tmp_path / "m.sklar")
+    assert sklar.verify(tmp_path / "m.sklar", ledger=tmp_path / "l.ledger").ok
+    charged = (tmp_path / "l.ledger").read_bytes()
+    for other in ({}, {"null_values": ["-9"]}):
+        with pytest.raises(LedgerError, match=r"told apart by 'id without '-9', '\?''"):
+            sklar.fit(table, schema, read=other, **options)
+    assert (tmp_path / "l.ledger").read_bytes() == charged
+    sklar.fit(table, schema, read={"null_values": ["?", "-9"]}, **options)
+
+
 def test_a_ledger_knows_the_facts_of_a_fit(tmp_path: Path) -> None:
     """What was assumed cannot be called public afterwards, nor a rule that shaped nothing be left out."""
     ledger, rule = tmp_path / "l.ledger", sklar.rules.Expression("`n` <= 9")

@@ -41,7 +41,7 @@ def frame() -> pd.DataFrame:
             "age": pd.array(rng.integers(0, 120, n), dtype="Int64"),
             "seen": np.datetime64("2019-12-01") + rng.integers(0, 1200, n).astype("timedelta64[D]"),
             "income": np.round(rng.lognormal(9, 1, n), 2),
-            "sex": pd.array(sex, dtype="str"),
+            "sex": sex,
             "smoker": rng.random(n) < 0.3,
             "note": 'a "quoted", note\nwith a line break',
         }

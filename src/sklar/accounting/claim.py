@@ -114,8 +114,10 @@ class PersonFact:
         rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
         share = " and share one vote in every table of counts" if self.votes else ""
         return (
-            f"A person is a value of '{self.key}', compared without spaces around it and without a fraction of zeros "
-            f"(rows without one are one person together), of whom at most {rows}, "
+            f"A person is a value of '{self.key}', compared as text: letters composed (NFC), without spaces around it "
+            "and, of a whole number, without a fraction of zeros; capital letters and leading zeros matter. Rows "
+            "without a value, or with a float from 2^53 on, were left out. "
+            f"Of a person at most {rows}, "
             f"{which}, were used{share}: rows beyond that were left out, whoever's they are.{self._never()}"
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -34,8 +35,9 @@ class Unit:
     2, and in L2^2 by |x|^2 + |y|^2 - 2 <x, y> <= 2. Both are those of one row a person, and no cell moves by more than
     1. The number of persons is then what replace makes public. With votes k is 1.
 
-    `person` is what tells persons apart; None where each row is one, or an unknown person has some. Whoever is one
-    person by one key may be several by another, so promises for units with other names never add up.
+    `person` is what tells persons apart, and which texts stand for no key; None where each row is one, or an unknown
+    person has some. Whoever is one person by one key may be several, or nobody, by another, so promises for units with
+    other names never add up.
     """
 
     neighbours: Neighbours
@@ -79,17 +81,23 @@ class Unit:
         return float(self.rows_per_person)
 
 
-def unit_of(person: Person | None, neighbours: Neighbours, rows_per_person: int = 1) -> Unit:
-    """Whom a promise protects: by what a schema says of persons, or else by the most rows anyone is said to have."""
+def unit_of(
+    person: Person | None, neighbours: Neighbours, rows_per_person: int = 1, null_values: Sequence[str] = ()
+) -> Unit:
+    """Whom a promise protects: by what a schema says of persons, or else by the most rows anyone is said to have.
+
+    Args:
+        null_values: Texts that stand for null where rows are read: whoever has one of them for a key is no person.
+    """
     if person is None:
         return Unit(neighbours=neighbours, rows_per_person=rows_per_person)
     if rows_per_person != 1:
         raise BudgetError("the schema says who a person is and how many rows are used: leave out rows_per_person.")
     if person.shares_vote:
-        return Unit(neighbours=neighbours, votes=True, person=person.name)
+        return Unit(neighbours=neighbours, votes=True, person=person.named_without(null_values))
     if neighbours == "replace" and person.bound > 1:
         raise BudgetError(
             "under neighbours='replace' the number of rows would have to be public, and it changes with a person who "
             "has more or fewer rows; use weights='votes' for the person, or neighbours='add-remove'."
         )
-    return Unit(neighbours=neighbours, rows_per_person=person.bound, person=person.name)
+    return Unit(neighbours=neighbours, rows_per_person=person.bound, person=person.named_without(null_values))

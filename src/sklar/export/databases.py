@@ -137,6 +137,7 @@ def _postgres(address: TableAddress) -> Generator[OutputDatabase]:
         raise MissingExtraError("PostgreSQL needs its driver: pip install 'sklar[postgres]'") from None
     with closing(dbapi.connect(address.connection, autocommit=False)) as connection:
         with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL client_encoding = 'UTF8'")  # whatever the database or the user has by default
             yield _Postgres(cursor, address)
         connection.commit()
 

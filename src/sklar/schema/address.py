@@ -194,8 +194,9 @@ def identifiers(names: Iterable[str]) -> str:
 
 
 def literal(text: str) -> str:
-    """A text as SQL quotes it (with standard_conforming_strings, as both databases have it)."""
-    return "'" + text.replace("'", "''") + "'"
+    """A text as PostgreSQL quotes it, whatever `standard_conforming_strings` says of backslashes."""
+    quoted = text.replace("\\", "\\\\").replace("'", "''")
+    return f"E'{quoted}'" if "\\" in text else f"'{quoted}'"
 
 
 def unreachable(message: str) -> str | None:

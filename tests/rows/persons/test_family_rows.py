@@ -52,6 +52,19 @@ def test_a_parent_with_more_rows_than_anybody_moves_no_table_by_more_than_a_vote
         assert 0 < np.abs(one - other).sum() <= VOTE
 
 
+@pytest.mark.parametrize("where", ["p", "c", "both"])
+def test_parents_and_rows_without_a_key_are_left_out(where: str) -> None:
+    given = data(50, 2, 0)
+    more = {"p": pa.table({"id": pa.array([None], pa.string()), "kind": ["a"]}),
+            "c": pa.table({"of": pa.array([None, " "], pa.string()), "ward": ["w", "x"]})}  # fmt: skip
+    grown = {
+        name: pa.concat_tables([table, more[name]]) if where in (name, "both") else table
+        for name, table in given.items()
+    }
+    for one, other in zip(counts(given, 2), counts(grown, 2), strict=True):
+        assert np.array_equal(one, other)
+
+
 def test_one_row_of_a_parent_is_counted_in_votes() -> None:
     """Counts in parts of a vote with noise for whole rows would have next to none."""
     schema = tables(1).schema

@@ -164,13 +164,38 @@ def test_one_key_for_all_rows_is_one_person(monkeypatch: pytest.MonkeyPatch) -> 
             assert counts.sum() == VOTE // 3 * 3
 
 
-@pytest.mark.parametrize("missing", [None, "", "NA", "  "])
-def test_rows_without_a_key_are_one_person(missing: str | None) -> None:
-    rows: list[Row] = [(missing, 2000 + k, "F", k % 7) for k in range(20)]
-    rows += [("a", 2000, "M", 0), ("b", 2000, "M", 0)]
-    counts = sex_by_ward(table(rows), schema(5), null_values=("NA",))
-    assert counts[0].sum() == VOTE // 5 * 5
-    assert counts[1].sum() == 2 * VOTE
+NO_KEYS = [None, "", "NA", "  ", " NA", 2.0**53, -1e300, float("nan"), [1]]
+
+
+@pytest.mark.parametrize("weights", ["votes", "rows"])
+@pytest.mark.parametrize("missing", NO_KEYS, ids=str)
+def test_rows_without_a_key_are_left_out(missing: Any, weights: str) -> None:
+    """One of several people behind them moves nothing: as one person together, they would change what others count."""
+    facts, known = schema(5, weights=weights), made()
+
+    def counts(rows: list[Row]) -> list[Any]:
+        columns = {name: [row[at] for row in rows] for at, name in enumerate(("id", *COLUMNS))}
+        opened = open_rows(columns, facts, null_values=("NA",))
+        return [exact_counts(opened, [(("sex", "ward"), None)])[0].tolist(), opened.exact_persons, opened.exact_rows]
+
+    without = counts(known)
+    for more in (1, 2, 20):
+        rows: list[Row] = [(missing, 2000 + k, "F", k % 7) for k in range(more)]
+        assert counts([*rows, *known]) == without
+    assert counts([(missing, 2000, "F", 1)]) == [np.zeros_like(without[0]).tolist(), 0, 0]
+
+
+def test_a_float_below_two_to_the_53_is_the_integer_that_it_was() -> None:
+    top = 2**53 - 1
+    rows: list[Row] = [
+        (top, 2000, "F", 0),
+        (float(top), 2001, "M", 1),
+        (2**53, 2000, "F", 2),
+        (2**53 + 1, 2000, "F", 3),
+    ]
+    columns = {name: [row[at] for row in rows] for at, name in enumerate(("id", *COLUMNS))}
+    counts = sex_by_ward(columns, schema(3))
+    assert counts[0].tolist() == [VOTE // 2, 0, VOTE, VOTE, 0, 0, 0] and counts[1, 1] == VOTE // 2
 
 
 @pytest.mark.parametrize("keys", [pa.array([7, 7]), pa.array([7.0, 7.0]), pa.array(["7", " 7 "])])
@@ -233,7 +258,6 @@ NEIGHBOURS: dict[str, list[Row]] = {
     "rows spread": [("x", 2000 + k, "FM"[k % 2], k) for k in range(3)],
     "beyond the bound": [("x", 2000 + k, "FM"[k % 2], k % 7) for k in range(30)],
     "beyond the bound, no order": [("x", 2010, "F", 0)] * 30,
-    "a null key": [(None, 2000 + k, "M", k % 7) for k in range(9)],
     "one row": [("x", 2005, "M", 6)],
 }
 

@@ -100,8 +100,9 @@ def pay(
     set_aside(budget, labels=bool(labels_to_pay(facts)))  # refuses before a ledger is made
     warn_of_large_epsilon(budget)
     book = open_book(data, ledger, neighbours or "add-remove", new_ledger=new_ledger)
-    unit = unit_of(facts.person, neighbours or book.header.neighbours, rows_per_person)
-    wall = open_wall(data, book, unit, resume=resume, read=read_options(read))
+    read = read_options(read)
+    unit = unit_of(facts.person, neighbours or book.header.neighbours, rows_per_person, read.null_values)
+    wall = open_wall(data, book, unit, resume=resume, read=read)
     with measured(facts, budget, unit, wall, book, keep_listed=keep_listed) as (found, session):
         warn_of_ledgers(data, book, (session.record,))
     total = fits_total((session.record,))

@@ -225,7 +225,8 @@ def _opened(request: FitRequest, noise: NoiseSource) -> Generator[_Opened]:
     warn_of_large_epsilon(budget)
     preferred = request.neighbours or method.neighbours
     book = open_book(request.data, request.ledger, preferred, new_ledger=request.new_ledger)
-    unit = unit_of(request.schema.person, request.neighbours or book.header.neighbours, request.rows_per_person)
+    relation, nulls = request.neighbours or book.header.neighbours, request.read.null_values
+    unit = unit_of(request.schema.person, relation, request.rows_per_person, nulls)
     method.require_unit(unit)
     require_addable(request.schema.prices, unit, book)
     if request.prior is not None:

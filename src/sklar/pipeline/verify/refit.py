@@ -61,7 +61,8 @@ class Refit:
 def _require_person(stored: Stored, unit: Unit) -> None:
     """Refuse a schema whose persons are not those that the noise was for."""
     person = stored.schema.person
-    said = unit_of(person, unit.neighbours, unit.rows_per_person if person is None else 1)
+    nulls = read_as_claimed(stored.claim).null_values
+    said = unit_of(person, unit.neighbours, unit.rows_per_person if person is None else 1, nulls)
     if said != unit or stored.fit.get("person") != (None if person is None else declared_of(person)):
         raise DoorError("the schema tells of other persons than the record of the fit")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sklar.arrays import Floats, Ints, Mask
-from sklar.rows.encode.spelling import is_text, plain_decimal, spelled, valid_of
+from sklar.rows.encode.spelling import is_text, plain_decimal, single_text, spelled, valid_of
 from sklar.rows.encode.text import LONGEST, Text
 
 Codes = npt.NDArray[Any]
@@ -35,6 +36,8 @@ def plain_codes(array: Any, encode: Encoder) -> Codes:
         return _dictionary_codes(array, encode)
     if pa.types.is_union(array.type):
         return _union_codes(array, encode)
+    if pa.types.is_uint64(array.type):
+        return _uint64_codes(array, encode)
     if is_too_long(array):
         half = len(array) // 2
         return np.concatenate([plain_codes(array[:half], encode), plain_codes(array[half:], encode)])
@@ -44,12 +47,28 @@ def plain_codes(array: Any, encode: Encoder) -> Codes:
 def unwrapped(array: Any) -> Any:
     """An array without the layouts that say nothing about its values: extensions, runs, views."""
     if isinstance(array, pa.ExtensionArray):
-        return unwrapped(array.storage)
+        return unwrapped(EXTENSIONS.get(array.type.extension_name, _storage)(array))
     if pa.types.is_run_end_encoded(array.type):
         return unwrapped(pc.call_function("run_end_decode", [array]))
     if pa.types.is_string_view(array.type):
         return array.cast(pa.large_string())
     return array.cast(pa.large_binary()) if pa.types.is_binary_view(array.type) else array
+
+
+def _storage(array: Any) -> Any:
+    return array.storage
+
+
+def _uuid_texts(array: Any) -> Any:
+    """As Python writes them: the storage holds their sixteen bytes."""
+    return pa.array([None if raw is None else str(UUID(bytes=raw)) for raw in array.storage.to_pylist()], pa.string())
+
+
+EXTENSIONS: dict[str, Callable[[Any], Any]] = {
+    "arrow.bool8": lambda array: array.storage.cast(pa.bool_()),
+    "arrow.uuid": _uuid_texts,
+}
+"""Extensions whose values are not those of their storage."""
 
 
 def is_too_long(array: Any) -> bool:
@@ -62,6 +81,16 @@ def _union_codes(array: Any, encode: Encoder) -> Codes:
     codes = np.empty(len(array), dtype=encode(pa.nulls(0)).dtype)
     for places, values in union_parts(array):
         codes[places] = plain_codes(values, encode)
+    return codes
+
+
+def _uint64_codes(array: Any, encode: Encoder) -> Codes:
+    """As int64 where they fit, else by their digits, as larger integers are wherever they come from."""
+    values = array.fill_null(0).to_numpy(zero_copy_only=False)
+    wide = values >= 2**63
+    codes = encode(pa.array(np.where(wide, 0, values).astype(np.int64), mask=~valid_of(array)))
+    if wide.any():
+        codes[wide] = encode(spelled(array.filter(pa.array(wide))))
     return codes
 
 
@@ -131,7 +160,7 @@ def _utf8(texts: Any) -> Any:
 
 
 def integers_of(array: Any) -> tuple[Ints, Mask] | None:
-    """(int64 values, valid) of integers or booleans, unsigned values beyond int64 clipped; None for other arrays."""
+    """(int64 values, valid) of integers of at most 64 bits, or booleans; None for other arrays."""
     if isinstance(array, Text):
         return None
     if pa.types.is_boolean(array.type):
@@ -140,8 +169,6 @@ def integers_of(array: Any) -> tuple[Ints, Mask] | None:
         return None
     valid = valid_of(array)
     values = array.fill_null(0).to_numpy(zero_copy_only=False) if array.null_count else array.to_numpy()
-    if values.dtype == np.uint64:
-        values = np.minimum(values, np.uint64(2**63 - 1))
     return values.astype(np.int64, copy=False), valid
 
 
@@ -149,11 +176,8 @@ def floats_of(array: Any) -> tuple[Floats, Mask] | None:
     """(float64 values, valid) of floating-point numbers, NaN not being valid; None for other arrays."""
     if isinstance(array, Text) or not pa.types.is_floating(array.type):
         return None
-    valid = valid_of(array)
-    if array.null_count:
-        array = array.fill_null(pa.scalar(0.0, type=pa.float64()).cast(array.type))
-    values = array.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
-    return values, valid & ~np.isnan(values)
+    values = array.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)  # a null becomes NaN
+    return values, ~np.isnan(values)
 
 
 def listed_numbers(null_values: tuple[str, ...]) -> tuple[Decimal, ...]:
@@ -176,15 +200,19 @@ def number_texts(null_values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_listed(array: Any, values: npt.NDArray[Any], numbers: tuple[Decimal, ...]) -> Mask:
-    """Which values of an Arrow array of numbers are among the listed ones, each compared in the array's own type."""
+    """Which values of an Arrow array of numbers are among the listed ones."""
     return np.isin(values, np.array(listed_in(array.type, numbers), dtype=values.dtype))
 
 
 def listed_in(kind: Any, numbers: tuple[Decimal, ...]) -> list[Any]:
-    """The numbers as values of an Arrow type of numbers; those it cannot hold are left out."""
+    """The numbers as values of an Arrow type of integers or floats; those it cannot hold are left out.
+
+    A float of 32 bits is the number that its shortest text at 32 bits states, whatever the width of its column.
+    """
     if pa.types.is_floating(kind):
-        with np.errstate(over="ignore"):
-            listed = [float(kind.to_pandas_dtype()(float(number))) for number in numbers]
-        return [x for x, number in zip(listed, numbers, strict=True) if np.isfinite(x) == number.is_finite()]
+        doubles = [(float(number), number) for number in numbers]
+        singles = [(x, number) for x, number in doubles if Decimal(single_text(x)) == number]
+        listed = [x for x, number in doubles if np.isfinite(x) == number.is_finite()]
+        return list(dict.fromkeys([*listed, *(float(np.float32(x)) for x, _ in singles)]))
     whole = [int(n) for n in numbers if n.is_finite() and abs(n) <= 2**63 and n == int(n)]
     return [n for n in whole if -(2**63) <= n < 2**63]

@@ -1,7 +1,8 @@
 """Columns of words: each label of a category or ordinal is a code, everything else `other`; booleans as usual.
 
-Text labels match text of exactly the same spelling. A number matches the label that spells it: integers as "1", floats
-by their shortest text, and a float that is a whole number also as an integer, unless it is listed with its point.
+Text labels match text of exactly the same spelling. A number matches the label that spells it: a whole number as "1",
+or else as "1.0", be it an integer or a float, for one missing value makes floats of integers in many tables; any other
+float by its shortest text, at 64 or 32 bits.
 Integer labels match integers, floats that are whole numbers, and their plain text ("1" or "1.0", but not "01").
 Decimals, dates and times match the label that spells them as `spelling` does. A boolean is a truth value, one or zero,
 or one of the words below; everything else counts as missing.
@@ -19,13 +20,13 @@ import pyarrow as pa
 
 from sklar.arrays import Mask
 from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, is_listed, listed_numbers
-from sklar.rows.encode.spelling import valid_of
+from sklar.rows.encode.spelling import WHOLE, valid_of
 from sklar.rows.encode.text import Text, text_of
 from sklar.schema import Boolean, Labels
 from sklar.schema.columns import FALSE_WORDS, TRUE_WORDS
 
 Numbers = tuple[npt.NDArray[Any], npt.NDArray[np.int32]]
-FLOATS: dict[str, Any] = {"halffloat": np.float16, "float": np.float32, "double": np.float64}
+FLOATS = ("halffloat", "float", "double")
 """Arrow's floating-point types."""
 TRUE_LABELS, FALSE_LABELS = ("True", "true", "TRUE", "1"), ("False", "false", "FALSE", "0")
 
@@ -44,8 +45,7 @@ def labels_encoder(column: Labels, null_values: tuple[str, ...]) -> Encoder:
         return _numbers(names, kind, other)
 
     def encode(array: Any) -> Codes:
-        wide = isinstance(array, pa.UInt64Array)  # may hold integers beyond int64: they are matched by their text
-        found = None if wide else integers_of(array) or floats_of(array)
+        found = integers_of(array) or floats_of(array)
         if found is None:
             return codes_of_words(text_of(array), words, other, missing)
         return _match_numbers(*found, numbers(str(array.type)), other, missing)
@@ -67,7 +67,7 @@ def _numbers(names: dict[str, int], kind: str, other: int) -> Numbers:
     if kind == "bool":
         known = {1: _first(TRUE_LABELS, names, other), 0: _first(FALSE_LABELS, names, other)}
     elif kind in FLOATS:
-        known = float_names(names, FLOATS[kind])
+        known = float_names(names)
     else:
         known = integer_names(names)
     listed = sorted(known)
@@ -80,24 +80,30 @@ def _first(spellings: tuple[str, ...], names: dict[str, int], other: int) -> int
 
 
 def integer_names(names: dict[str, int]) -> dict[int, int]:
-    """The names that are the plain text of a 64-bit integer."""
+    """The names that are the plain text of a 64-bit integer, or that text with ".0" where the plain one is no name."""
     numbers: dict[int, int] = {}
-    for name, code in names.items():
-        if len(name) <= 20 and name.removeprefix("-").isdecimal() and name.isascii() and str(int(name)) == name:
-            numbers[int(name)] = code
+    for name in sorted(names, key=lambda name: not name.endswith(".0")):  # plain ones come last, and win
+        digits = name.removesuffix(".0")
+        if (
+            len(digits) <= 20
+            and digits.removeprefix("-").isdecimal()
+            and digits.isascii()
+            and str(int(digits)) == digits
+        ):
+            numbers[int(digits)] = names[name]
     return {number: code for number, code in numbers.items() if -(2**63) <= number < 2**63}
 
 
-def float_names(names: dict[str, int], dtype: Any) -> dict[float, int]:
-    """The names that spell a float of this width: whole numbers as integers, then the shortest text, which wins."""
+def float_names(names: dict[str, int]) -> dict[float, int]:
+    """The names that spell a float: as a whole number, or the shortest text at 32 or, which wins, at 64 bits."""
     numbers = {float(n): code for n, code in integer_names(names).items() if int(float(n)) == n}
     with np.errstate(over="ignore"):
-        for name, code in names.items():
+        for width, (name, code) in product((np.float32, np.float64), names.items()):
             try:
-                number = dtype(name)
+                number = width(name)
             except (ValueError, OverflowError):
                 continue
-            if str(number) == name and number == number:
+            if str(number) == name and number == number and not (abs(number) < WHOLE and number == int(number)):
                 numbers[float(number)] = code
     return numbers
 

@@ -1,7 +1,8 @@
 """Any Arrow array as text, each value by itself: what a value is spelled like never depends on its neighbours.
 
 Text stands for itself, an integer for its digits, a truth value for true or false. A whole float stands for the digits
-of the integer, any other float for its shortest text. A decimal stands for its plain digits without zeros at the end,
+of the integer, any other float for its shortest text: at 32 bits if these hold the number, whatever the width of its
+column, for one odd value may make 64 of 32. A decimal stands for its plain digits without zeros at the end,
 whatever the scale of its column; dates and times for ISO text without zeros at the end of the fraction, whatever the
 unit. What lies outside the calendar, and values without a text (nested ones, durations), are null.
 """
@@ -55,7 +56,7 @@ def spelled(array: Any) -> Any:
     if pa.types.is_decimal(kind):
         return _decimal_texts(array)
     if pa.types.is_floating(kind):
-        return _each(array.to_numpy(zero_copy_only=False), valid_of(array), _float_speller(kind.to_pandas_dtype()))
+        return _each(array.to_numpy(zero_copy_only=False).astype(np.float64), valid_of(array), _float_text)
     spell = _clock_speller(kind)
     if spell is None:
         return pa.nulls(len(array), pa.large_string())
@@ -82,13 +83,19 @@ def _each(values: npt.NDArray[Any], valid: Mask, spell: Spell) -> Any:
     return texts.take(pa.array(places, mask=~valid))
 
 
-def _float_speller(width: Any) -> Spell:
-    def spell(x: float) -> str | None:
-        if x != x:
-            return None
-        return str(int(x)) if abs(x) < WHOLE and x == int(x) else str(width(x))
+def single_text(x: float) -> str:
+    """The shortest text of the float of 32 bits next to a number."""
+    with np.errstate(over="ignore"):
+        return str(np.float32(x))
 
-    return spell
+
+def _float_text(x: float) -> str | None:
+    if x != x:
+        return None
+    if abs(x) < WHOLE and x == int(x):
+        return str(int(x))
+    with np.errstate(over="ignore"):
+        return single_text(x) if float(np.float32(x)) == x else str(x)
 
 
 def _decimal_texts(array: Any) -> Any:

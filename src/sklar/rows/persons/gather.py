@@ -32,7 +32,7 @@ Inside = Callable[[Block], Mask]
 
 
 class Gathering:
-    """Rows as columns of equal length, the first two of which tell the person."""
+    """Rows as columns of equal length, the first two of which tell the person; rows of nobody are left out."""
 
     def __init__(self, folder: str, memory_bytes: int = MEMORY_BYTES):
         self._folder, self._most_bytes = folder, memory_bytes
@@ -43,8 +43,11 @@ class Gathering:
         self._bytes, self._end, self._handle = 0, 0, -1
 
     def add(self, columns: Sequence[Column]) -> None:
-        """Add some rows."""
+        """Add some rows, without those that have no key (see `keys`): whether one has is up to the row alone."""
         self._types = self._types or [column.dtype for column in columns]
+        keyed = (columns[0] | columns[1]) != 0
+        if not keyed.all():
+            columns = [column[keyed] for column in columns]
         part = (columns[0] >> np.uint64(64 - PART_BITS)).astype(np.uint8)
         place, counts = np.argsort(part, kind="stable"), np.bincount(part, minlength=1 << PART_BITS)
         ends = np.cumsum(counts)

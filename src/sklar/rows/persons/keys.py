@@ -2,18 +2,23 @@
 
 Keys are compared by their text without the spaces around it, so that 7 in one file and "7" in another are one person. A
 whole number with a fraction of zeros is that number: 7.0 is what becomes of 7 in a column of a CSV file that has gaps,
-and who is spelled in both ways must not have two votes. 07 and 7 are two, as codes with leading zeros are. A missing
-key, the empty text, texts that stand for null (spelled in any of these ways) and values without a text are one key
-together. The bits are two
-SipHashes under a secret of this opening of the rows: two persons share all 128 with a probability below 10^-24 for ten
-million persons, and nobody can look for such a pair without the secret.
+and who is spelled in both ways must not have two votes. 07 and 7 are two, as codes with leading zeros are. Letters are
+composed (Unicode's form NFC), so that an é of one file is that of another. The bits are two SipHashes under a secret of
+this opening of the rows: two persons share all 128 with a probability below 10^-24 for ten million persons, and nobody
+can look for such a pair without the secret.
+
+A row without a key is left out, by its own value alone: a missing key, the empty text, texts that stand for null
+(spelled in any of these ways), values without a text, and floats from 2^53 on, which are what neighbouring integers are
+rounded to. If such rows were one person together, each of those behind them would move the rows of all.
 """
 
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +34,8 @@ from sklar.schema import Column
 from sklar.schema.table import Schema
 
 Words = npt.NDArray[np.uint64]
+MANY_INTEGERS = 2.0**53
+"""From here on a float may be what several integers were rounded to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +51,7 @@ class Secret:
 
 
 def key_encoders(key: str, secret: Secret, null_values: tuple[str, ...]) -> list[RowEncoder]:
-    """Two words a row that tell its person."""
+    """Two words a row that tell its person; both are 0 where there is no key."""
     halves = (secret.words[:2], secret.words[2:4])
     return [RowEncoder(encode=_hasher(low, high, null_values), sources=(key,)) for low, high in halves]
 
@@ -64,15 +71,37 @@ def _hasher(low: int, high: int, null_values: tuple[str, ...]) -> Any:
     nulls = tuple(_plain(text_of(pa.array(null_values, pa.string()))).to_arrow().to_pylist())
 
     def encode(array: Any) -> Words:
-        return _words(text_of(_plain(text_of(array)), nulls), low, high)
+        text = text_of(_plain(text_of(_exact(array))), nulls)
+        return np.where(text.valid & (text.ends > text.begins), _words(text, low, high), np.uint64(0))
 
     return lambda array: plain_codes(array, encode)
 
 
+def _exact(array: Any) -> Any:
+    """Without floats that may stand for several integers."""
+    if isinstance(array, Text) or not pa.types.is_floating(array.type):
+        return array
+    values = array.to_numpy(zero_copy_only=False).astype(np.float64)
+    return pa.array(values, mask=~(np.abs(values) < MANY_INTEGERS))
+
+
+def _composed(text: Text) -> Text:
+    """Texts in Unicode's form NFC; bytes that are no text stay as they are."""
+    if not (text.data >= 0x80).any():  # ASCII is composed as it is
+        return text
+    entries = [text.entry(at) if valid else None for at, valid in enumerate(text.valid.tolist())]
+    for at, entry in enumerate(entries):
+        if entry is not None:
+            with suppress(UnicodeDecodeError):
+                entries[at] = normalize("NFC", entry.decode()).encode()
+    return text_of(pa.array(entries, pa.large_binary()))
+
+
 def _plain(text: Text) -> Text:
-    """Texts as keys are compared: without the spaces around them, and without a fraction of zeros."""
+    """Texts as keys are compared: composed, without the spaces around them, and without a fraction of zeros."""
     from sklar.rows.kernels.words import strip_spaces, trim_zero_fractions
 
+    text = _composed(text)
     begins, ends = np.empty_like(text.begins), np.empty_like(text.ends)
     strip_spaces(text.data, text.begins, text.ends, begins, ends)
     trim_zero_fractions(text.data, begins, ends)

@@ -83,8 +83,7 @@ class ColumnCode:
         if self.kind in ("text", "decimal"):
             return self._known(self._word(self._text(), names, other), missing)
         if self.kind in ("integer", "real", "single"):
-            floats = {"real": np.float64, "single": np.float32}
-            known: Any = integer_names(names) if self.kind == "integer" else float_names(names, floats[self.kind])
+            known: Any = integer_names(names) if self.kind == "integer" else float_names(names)
             return self._known(self.say.member(self.name, self._plain(), known, other), missing)
         raise InexactError("labels that are moments")
 

@@ -88,7 +88,7 @@ def _codes(by: Coordinates, columns: _Columns, say: Dialect, null_values: tuple[
 
 class _PostgresColumns:
     def __init__(self, source: PostgresTable):
-        self._source = source
+        self._source, self._encoding = source, source.server_encoding
 
     def described(self, name: str) -> tuple[str, str, str]:
         column, x = self._source.columns[name], f"base.{identifier(name)}"
@@ -98,6 +98,8 @@ class _PostgresColumns:
         if column.type == "money":
             return "decimal", f"{x}::numeric", read
         kind = POSTGRES_KINDS.get(column.type, "text")
+        if kind == "text" and self._encoding != "UTF8":  # other bytes are in another order, and lack some letters
+            raise InexactError(f"text of a server whose encoding is {self._encoding}, not UTF8")
         return kind, f"nullif({x}, 'NaN')" if kind == "decimal" else read, read
 
 
@@ -109,8 +111,10 @@ class _DuckDBColumns:
         declared, x = self._source.types[name], f"base.{identifier(name)}"
         decimal = re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", declared)
         if decimal and int(decimal[1]) <= WIDEST:
-            digits = f"{x}::VARCHAR"
-            return "decimal", x, f"rtrim(rtrim({digits}, '0'), '.')" if int(decimal[2]) else digits
+            scale = int(decimal[2])
+            # One digit before the point: DuckDB spells 0.5 as .5 where a type has no place for it.
+            digits = f"({x})::DECIMAL({max(int(decimal[1]), scale + 1)},{scale})::VARCHAR"
+            return "decimal", x, f"rtrim(rtrim({digits}, '0'), '.')" if scale else digits
         if declared.startswith("ENUM"):
             return "text", f"{x}::VARCHAR", ""
         if declared not in DUCKDB_KINDS:

@@ -105,12 +105,17 @@ class ColumnMapping(Source):
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         for start in range(0, max(len(self._columns[columns[0]]), 1), BATCH_ROWS):
-            parts = [self._columns[name][start : start + BATCH_ROWS] for name in columns]
+            parts = [_part(self._columns[name], slice(start, start + BATCH_ROWS)) for name in columns]
             yield pa.RecordBatch.from_arrays([_from_values(part) for part in parts], names=list(columns))
 
 
+def _part(values: Any, places: slice) -> Any:
+    """Values by their places: pandas 2 takes a slice of a series by the labels of its rows, if these are floats."""
+    return getattr(values, "iloc", values)[places]
+
+
 def _from_pandas(series: Any) -> Any:
-    """A column of pandas; by its type alone it is known whether its values have one."""
+    """A series or an index of pandas; by its type alone it is known whether its values have one."""
     import pandas as pd
 
     kind = series.dtype
@@ -126,22 +131,18 @@ def _from_pandas(series: Any) -> Any:
 
 def _from_categories(series: Any) -> Any:
     """Categories are converted once; those without one type are read row by row."""
-    import pandas as pd
-
-    categories = _from_pandas(pd.Series(series.cat.categories))
+    categories, codes = _from_pandas(series.cat.categories), series.cat.codes.to_numpy().astype(np.int32)
     if pa.types.is_union(categories.type):
-        return object_array(series.astype(object).tolist())
-    codes = series.cat.codes.to_numpy().astype(np.int32)
+        values = [*series.cat.categories.tolist(), None]  # the code of a missing value is -1
+        return object_array([values[code] for code in codes.tolist()])
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), categories, ordered=bool(series.cat.ordered))
 
 
 def _from_polars(series: Any) -> Any:
     import polars as pl
 
-    if series.dtype == pl.Object:
+    if series.dtype == pl.Object or str(series.dtype) in ("Int128", "UInt128"):  # Arrow has no such integers
         return object_array(series.to_list())
-    if str(series.dtype) in ("Int128", "UInt128"):  # Arrow has no such type
-        series = series.cast(pl.String)
     return series.to_arrow()
 
 

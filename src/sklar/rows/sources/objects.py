@@ -2,8 +2,9 @@
 
 None, NaN, NaT and NA are null. Text, bytes, truth values, floats, dates and timestamps keep their type; integers too,
 but those beyond 64 bits become their digits, as decimals do, for Arrow's decimals have one precision for all. A zoned
-time is taken in UTC. Nested values and durations are null, as they are in Arrow columns. Any other object stands for
-its text, or for null if it has none of its own.
+time is taken in UTC. Nested values and durations are null, as they are in Arrow columns. A value of a derived class is
+taken as what it is derived from: pandas and Arrow do so where all values of a column allow it. Any other object stands
+for its text, or for null if it has none of its own.
 """
 
 from __future__ import annotations
@@ -64,15 +65,18 @@ def _array(kind: str, values: list[Any]) -> Any:
 
 @cache
 def _kind_of(kind: type) -> Callable[[Any], Kinded]:
-    """How values of exactly this type are taken."""
-    if kind in KINDS:
-        return KINDS[kind]
-    if issubclass(kind, np.generic):
+    """How values of this type are taken."""
+    if issubclass(kind, np.generic):  # some are derived from Python's numbers and texts
         return _of_numpy
-    if kind.__module__.startswith("pandas.") and kind.__name__ in ("NaTType", "NAType"):
+    # The module differs: `pandas._libs.tslibs.timestamps` before pandas 3, `pandas` since.
+    of_pandas = {base.__name__ for base in kind.__mro__ if base.__module__.split(".")[0] == "pandas"}
+    if of_pandas & {"NaTType", "NAType"}:
         return _null
-    if kind.__module__.startswith("pandas.") and kind.__name__ == "Timestamp":
+    if "Timestamp" in of_pandas:
         return _of_pandas_timestamp
+    for base in kind.__mro__:
+        if base in KINDS:
+            return KINDS[base]
     bare = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
     if bare or issubclass(kind, (*NESTED, datetime.timedelta)):  # the bare text of an object is its address
         return _null
@@ -133,8 +137,6 @@ def _of_numpy(value: Any) -> Kinded:
         return BOOL, bool(value)
     if kind in "iu":
         return _of_int(int(value))
-    if kind == "f" and value.dtype.itemsize < 8:
-        return NULLS if value != value else (f"float{8 * value.dtype.itemsize}", value)
     if kind == "f":
         return _of_float(float(value))
     if kind == "M":
@@ -153,15 +155,15 @@ def _of_any(value: Any) -> Kinded:
 
 KINDS: dict[type, Callable[[Any], Kinded]] = {
     type(None): _null,
-    str: lambda value: (TEXT, value),
-    bytes: lambda value: (BYTES, value),
+    str: lambda value: (TEXT, str.__str__(value)),
+    bytes: lambda value: (BYTES, bytes(value)),
     bytearray: lambda value: (BYTES, bytes(value)),
     bool: lambda value: (BOOL, value),
-    int: _of_int,
-    float: _of_float,
+    int: lambda value: _of_int(int.__int__(value)),
+    float: lambda value: _of_float(float.__float__(value)),
     Decimal: _of_decimal,
     datetime.date: lambda value: (DATE, value.toordinal() - EPOCH.toordinal()),
     datetime.datetime: _of_datetime,
     datetime.time: _of_time,
 }
-"""Exact type to how its values are taken."""
+"""Type to how its values, and those of types derived from it, are taken."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
@@ -20,6 +21,8 @@ WEIGHTS = ("votes", "rows")
 SOURCES = ("assumed", "public", "measured", "from-rows")
 STEP_RULES = (AtMost, Ratio, Never, Expression)
 """Kinds of rules across rows."""
+MOST_NAMED = 120
+"""Signs of texts that stand for no key, up to which they are part of the name of a unit in full."""
 NOT_IN_FILES = "/\\\0"
 """Signs that lead out of a folder, or that end a name."""
 ORDERED_KINDS = ("integer", "real", "datetime", "ordinal")
@@ -51,7 +54,7 @@ class Parents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """All rows with one key are one person; rows without a key are one person together.
+    """All rows with one key are one person; rows without a key are left out.
 
     Attributes:
         key: The column that tells persons apart. It is read to group rows, is never modelled and never leaves.
@@ -92,8 +95,15 @@ class Person:
 
     @property
     def name(self) -> str:
-        """What tells persons apart: promises about persons by other names do not add up."""
+        """What tells persons apart."""
         return self.key if self.parents is None else f"{self.parents.table}.{self.parents.key}"
+
+    def named_without(self, null_values: Sequence[str]) -> str:
+        """The same, with the texts that stand for no key: promises about persons by other names do not add up."""
+        nulls = ", ".join(map(ascii, sorted(set(null_values))))
+        if len(nulls) > MOST_NAMED:
+            nulls = f"texts of SHA-256 {hashlib.sha256(nulls.encode()).hexdigest()[:16]}"
+        return f"{self.name} without {nulls}" if nulls else self.name
 
     @property
     def bound(self) -> int:

@@ -128,6 +128,11 @@ class PostgresTable(Source):
         """As 180004 for 18.4."""
         return int(self._ask("SELECT current_setting('server_version_num')::int8")[0][0])
 
+    @property
+    def server_encoding(self) -> str:
+        """As UTF8 or LATIN1."""
+        return str(self._ask("SELECT current_setting('server_encoding')")[0][0])
+
     def _found(self, rows_are_rows: bool) -> tuple[int, float]:
         """(number of the table in the catalogue, about how many rows the server thinks it has: for bars only)."""
         found = self._ask(_TABLE.format(literal(self.place)))

@@ -12,6 +12,8 @@ from sklar.schema.address import TableAddress, literal, unreachable
 
 SETTINGS = ("statement_timeout", "idle_in_transaction_session_timeout", "transaction_timeout", "lock_timeout")
 """Limits that would end a long pass, or the moment that all passes share; switched off where the server has them."""
+MEANINGS = {"client_encoding": "UTF8", "standard_conforming_strings": "on"}
+"""What texts mean that are sent and that arrive: a server, a database or a user may have other defaults."""
 
 
 class Snapshot:
@@ -69,6 +71,9 @@ def _begin(cursor: Any, snapshot: str | None = None) -> None:
     cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     if snapshot is not None:
         cursor.execute(f"SET TRANSACTION SNAPSHOT {literal(snapshot)}")
+    said = ", ".join(f"set_config({literal(name)}, {literal(value)}, true)" for name, value in MEANINGS.items())
+    cursor.execute(f"SELECT {said}")
+    cursor.fetchall()
     known = ", ".join(map(literal, SETTINGS))
     cursor.execute(f"SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN ({known})")
     cursor.fetchall()
