@@ -25,6 +25,8 @@ ACCOUNTING = {
     "pure": "pure epsilon, which simply adds up",
 }
 
+SHOWN_VALUES = 8
+"""Number of stated values of one fact that the text of a claim lists."""
 RULES = "rules."
 """Begins the name of a rule among facts that somebody confirmed."""
 
@@ -55,6 +57,7 @@ class FactPrice:
         fit: Name of the measurement.
         ledger: Name of the ledger it was charged to; empty if it was kept in memory only.
         charged_here: Whether the ledger of this fit has it; else the schema's word is all there is.
+        kept: What was stated beforehand and kept, or searched within: the stated values of each "column.fact".
     """
 
     fit: str
@@ -62,6 +65,7 @@ class FactPrice:
     epsilon: float
     delta: float
     charged_here: bool
+    kept: tuple[tuple[str, tuple[Any, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,6 +308,7 @@ class Claim:
         known = "; ".join(part for part in (*self._of_the_table(), self._facts_by_column(self.assumed)) if part)
         parts = [
             f"Taken as known without looking at the rows: {known}." if known else "",
+            self._kept(),
             f"Marked public by the custodian: {self._facts_by_column(self.public)}." if self.public else "",
             f"Measured and paid for: {_listed(paid)}." if paid else "",
             f"Rules taken as public: {'; '.join(self.rules)}." if self.rules else "",
@@ -311,6 +316,11 @@ class Claim:
             "" if self.prior is None else str(self.prior),
         ]
         return " ".join(part for part in parts if part)
+
+    def _kept(self) -> str:
+        """What the custodian stated before facts were measured, and the measurement kept or searched within."""
+        kept = [f"{fact} ({_few(values)})" for price in self.prices for fact, values in price.kept]
+        return f"Stated by the custodian, and kept when facts were measured: {'; '.join(kept)}." if kept else ""
 
     def _confirmed(self, by: str, facts: tuple[str, ...]) -> str:
         """Who vouches for facts of columns: for all of them, or for those that are listed."""
@@ -360,7 +370,7 @@ def claim_from_dict(record: Mapping[str, Any]) -> Claim:
         person: dict[str, Any] = dict(fields["person"])
         fields["person"] = PersonFact(static=tuple(person.pop("static", ())), **person)
     fields["own"] = None if fields.get("own") is None else tuple(fields["own"])
-    fields["prices"] = tuple(FactPrice(**price) for price in fields.get("prices", ()))
+    fields["prices"] = tuple(_price_from_dict(price) for price in fields.get("prices", ()))
     fields["confirmed"] = tuple((by, tuple(facts)) for by, facts in fields.get("confirmed", ()))
     if fields.get("prior") is not None:
         prior: dict[str, Any] = dict(fields["prior"])
@@ -369,6 +379,17 @@ def claim_from_dict(record: Mapping[str, Any]) -> Claim:
     for name in ("public", "assumed", "measured", "rules", "caveats", "not_covered", "unpriced"):
         fields[name] = tuple(fields[name])
     return Claim(**fields)
+
+
+def _price_from_dict(record: Mapping[str, Any]) -> FactPrice:
+    kept = tuple((fact, tuple(values)) for fact, values in record.get("kept", ()))
+    return FactPrice(**{**record, "kept": kept})
+
+
+def _few(values: tuple[Any, ...]) -> str:
+    """The first values of a list; the record of the claim has all."""
+    more = len(values) - SHOWN_VALUES
+    return ", ".join(str(value) for value in values[:SHOWN_VALUES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _at_least(amount: float | None, digits: int = 6) -> str:

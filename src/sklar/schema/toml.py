@@ -240,11 +240,18 @@ def _records(kind: type[R], word: str, entries: object, faults: list[str]) -> li
             faults.append(f"{word} {i}: it needs exactly {', '.join(sorted(needed))}")
         elif not isinstance(entry["facts"], list):
             faults.append(f"{word} {i}: facts must be a list")
+        elif not _are_lists(entry.get("kept", {})):
+            faults.append(f"{word} {i}: kept must be a table with a list of values for each fact")
     return [] if len(faults) > wrong else [kind(**entry) for entry in listed]
 
 
+def _are_lists(table: object) -> bool:
+    return isinstance(table, dict) and all(isinstance(item, list) for item in cast("dict[str, Any]", table).values())
+
+
 def _record_entry(record: Price | Confirmation) -> dict[str, Any]:
-    entry = {f.name: getattr(record, f.name) for f in fields(record) if getattr(record, f.name) != f.default}
+    stated = {f.name: getattr(record, f.name) for f in fields(record) if getattr(record, f.name) != f.default}
+    entry = {name: _plain_entry(value) for name, value in stated.items()}
     return entry | {"facts": list(record.facts)}
 
 

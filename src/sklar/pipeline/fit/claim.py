@@ -163,7 +163,14 @@ def _confirmed(schema: Schema) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def _prices(earlier: Sequence[Price], ledger: Ledger) -> tuple[FactPrice, ...]:
     known = {fit.id for fit in ledger.fits}
     return tuple(
-        FactPrice(fit=p.fit, ledger=p.ledger, epsilon=p.epsilon, delta=p.delta, charged_here=p.fit in known)
+        FactPrice(
+            fit=p.fit,
+            ledger=p.ledger,
+            epsilon=p.epsilon,
+            delta=p.delta,
+            charged_here=p.fit in known,
+            kept=tuple((fact, tuple(values)) for fact, values in dict(p.kept).items()),
+        )
         for p in earlier
     )
 

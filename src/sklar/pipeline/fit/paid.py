@@ -9,10 +9,10 @@ they are within (epsilon, delta). A pure budget is split the same way in epsilon
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import sklar
 from sklar.accounting.allowance import Allowance
@@ -29,8 +29,8 @@ from sklar.methods.facts.fit import (
     measuring_schema,
     settled,
 )
-from sklar.methods.facts.marks import PAY, labels_to_pay, must_pay, require_payable, rows_to_pay
-from sklar.pipeline.fit.prices import price_of
+from sklar.methods.facts.marks import PAY, labels_to_pay, listed_facts, must_pay, require_payable, rows_to_pay
+from sklar.pipeline.fit.prices import kept_digest, price_of
 from sklar.schema.persons.person import PERSON_ROWS
 from sklar.schema.table import Schema
 
@@ -110,27 +110,39 @@ def measured(
     """Measure the marked facts with all of this budget, and note their price."""
     aside = set_aside(budget, labels=bool(labels_to_pay(schema)))
     public = measuring_schema(schema, keep_listed=keep_listed)
-    # Nothing stated under a "pay" mark may reach the ledger, not even as a hash: it may come from the rows.
+    kept = listed_facts(schema) if keep_listed else {}
+    # Nothing stated under a "pay" mark may reach the ledger, not even as a hash: it may come from the rows. What is
+    # kept must: somebody vouches that it does not.
     parts = [public.fingerprint, NAME, budget, unit, sklar.__version__]
     with wall(
         public,
         method=NAME,
         budget=budget,
         allowance=calibrate(budget, unit, discovery=aside),
-        fingerprint=hashlib.sha256(repr(parts).encode()).hexdigest(),
+        fingerprint=hashlib.sha256(repr(parts).encode()).hexdigest() + kept_digest(kept),
     ) as session:
         facts = measure_facts(session.door, schema, keep_listed=keep_listed)
-        yield replace(facts, schema=priced(facts.schema, schema, session.record, budget, ledger)), session
+        yield replace(facts, schema=priced(facts.schema, schema, session.record, budget, ledger, kept)), session
 
 
-def priced(found: Schema, asked: Schema, record: FitRecord, budget: Budget, ledger: Ledger) -> Schema:
+def priced(
+    found: Schema,
+    asked: Schema,
+    record: FitRecord,
+    budget: Budget,
+    ledger: Ledger,
+    kept: Mapping[str, tuple[Any, ...]] | None = None,
+) -> Schema:
     """The schema of what was found with the price of what was asked.
 
-    A bound that did not stand out is bought too: that it stays at the public range was read off the noisy counts.
+    A bound that did not stand out is bought too: that it stays at the public range was read off the noisy counts. What
+    was stated and kept is listed with the price, and is not bought.
     """
+    kept = kept or {}
     bought = [".".join(pair) for pair in asked.facts_by_provenance(PAY) if pair[1] in ("lower", "upper", "values")]
     bought += [PERSON_ROWS] if rows_to_pay(asked) else []
-    return found.with_prices([*found.prices, price_of((record,), budget, ledger, bought)])
+    price = price_of((record,), budget, ledger, [fact for fact in bought if fact not in kept])
+    return found.with_prices([*found.prices, replace(price, kept=kept)])
 
 
 def split(budget: Budget, share: float, *, labels: bool) -> tuple[Budget, Budget]:

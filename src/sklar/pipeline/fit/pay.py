@@ -83,7 +83,8 @@ def pay(
         epsilon: What the facts may cost. It has no default.
         delta: As in `fit`; labels cannot be found with 0.
         ledger: As in `fit`, like `neighbours`, `rows_per_person`, `rho`, `new_ledger`, `resume` and `read`.
-        keep_listed: What is stated is public: labels stay, and bounds are searched within the stated ones.
+        keep_listed: What is stated is known without these rows: labels stay, and bounds are searched within the stated
+            ones. Such facts are `assumed`; the price and the claim of a fit list what was stated.
     """
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     if not must_pay(facts):

@@ -7,12 +7,16 @@ to be set in advance, and both to speak of the same neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sklar.accounting.budget import Budget, exceeds
 from sklar.accounting.ledger import FitRecord, Ledger, LedgerView, fit_total, fits_total
 from sklar.accounting.unit import Unit
 from sklar.errors import SchemaError
+from sklar.methods.facts.fit import NAME as FACTS
 from sklar.schema.prices import Price
 from sklar.schema.table import Schema
 
@@ -43,6 +47,11 @@ def price_of(records: Sequence[FitRecord], budget: Budget, ledger: Ledger, facts
         person=last.unit.person,
         facts=tuple(dict.fromkeys(facts)),
     )
+
+
+def kept_digest(kept: Mapping[str, Sequence[Any]] | Sequence[tuple[str, Sequence[Any]]]) -> str:
+    """What a ledger keeps, beside the settings of a measurement, of the stated facts it kept; empty without any."""
+    return "." + hashlib.sha256(json.dumps(sorted(dict(kept).items())).encode()).hexdigest() if kept else ""
 
 
 def step_costs(records: Sequence[FitRecord]) -> list[dict[str, str | float | None]]:
@@ -100,6 +109,11 @@ def _faults(price: Price, unit: Unit, record: FitRecord | None) -> list[str]:
         ]
     if record is not None and (record.unit != unit or _understated(price, record)):
         return [f"{paid} is less than its ledger says that it cost: restore the schema that was paid for"]
+    if record is not None and record.method == FACTS and record.fingerprint[64:] != kept_digest(price.kept):
+        return [
+            f"{paid} lists other stated facts that were kept than its ledger knows of: restore the schema that was "
+            "paid for"
+        ]
     return []
 
 

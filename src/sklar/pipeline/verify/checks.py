@@ -131,8 +131,8 @@ def _claim(stored: Stored, again: Refit) -> Check:
     return Check(part="claim", ok=True, says=f"It says what schema and releases say{priced}.")
 
 
-def _prices(claim: Claim) -> list[tuple[str, str, float, float]]:
-    return [(price.fit, price.ledger, price.epsilon, price.delta) for price in claim.prices]
+def _prices(claim: Claim) -> list[tuple[object, ...]]:
+    return [(price.fit, price.ledger, price.epsilon, price.delta, price.kept) for price in claim.prices]
 
 
 def _steps_told(stored: Stored, again: Refit) -> bool:
