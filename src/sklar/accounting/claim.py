@@ -150,7 +150,8 @@ class Claim:
         own: (epsilon, delta) of this fit alone; None if nothing is promised.
         prices: What was paid before, and is in `epsilon` and `delta`.
         unpriced: Measured facts whose cost nobody states, and which is not in `epsilon` and `delta`.
-        reading: What the custodian said about reading the source, as pairs: "sql", "rows_are_rows", "null_value".
+        reading: What the custodian said about reading the source, as pairs: "sql", "rows_are_rows", "delimiter",
+            "encoding", "null_value"; for the fit and for what was paid before it.
         repeated: Whether a step was measured again because its release was lost in a crash.
         confirmed: Who vouches for which of the assumed and public facts, as pairs of a name and "column.fact"s.
         prior: A public table that the fit leaned on; None without one.
@@ -343,6 +344,10 @@ class Claim:
             if name == "rows_are_rows":
                 whose = "its result" if "sql" in dict(self.reading) else "the table"
                 facts.append(f"that a person's data shape no rows of {whose} but that person's own (rows_are_rows)")
+            if name == "delimiter":
+                facts.append(f"that {value!r} separates cells")
+            if name == "encoding":
+                facts.append(f"that the text is encoded as {value}")
         nulls = [repr(value) for name, value in self.reading if name == "null_value"]
         return [*facts, *([f"that {', '.join(nulls)} stand for a missing value"] if nulls else [])]
 
@@ -382,8 +387,9 @@ def claim_from_dict(record: Mapping[str, Any]) -> Claim:
 
 
 def _price_from_dict(record: Mapping[str, Any]) -> FactPrice:
-    kept = tuple((fact, tuple(values)) for fact, values in record.get("kept", ()))
-    return FactPrice(**{**record, "kept": kept})
+    fields: dict[str, Any] = dict(record)
+    kept = tuple((fact, tuple(values)) for fact, values in fields.pop("kept", ()))
+    return FactPrice(kept=kept, **fields)
 
 
 def _few(values: tuple[Any, ...]) -> str:

@@ -225,6 +225,7 @@ def registry_record(stored: Stored, name: str, rows: int) -> dict[str, Any]:
             "public": claim.public,
             "measured": claim.measured,
             "rules": claim.rules,
+            "reading": claim.reading,
             "confirmed": claim.confirmed,
             "prior": claim.to_dict().get("prior"),
             "not_covered": claim.not_covered,

@@ -102,8 +102,9 @@ def pay(
     warn_of_large_epsilon(budget)
     book = open_book(data, ledger, neighbours or "add-remove", new_ledger=new_ledger)
     unit = unit_of(facts.person, neighbours or book.header.neighbours, rows_per_person)
-    wall = open_wall(data, book, unit, resume=resume, read=read_options(read))
-    with measured(facts, budget, unit, wall, book, keep_listed=keep_listed) as (found, session):
+    options = read_options(read)
+    wall = open_wall(data, book, unit, resume=resume, read=options)
+    with measured(facts, budget, unit, wall, book, options.assumptions, keep_listed=keep_listed) as (found, session):
         warn_of_ledgers(data, book, (session.record,))
     total = fits_total((session.record,))
     path = None if book.path is None else str(book.path)
