@@ -63,14 +63,9 @@ def require_payable(schema: Schema) -> None:
         raise SchemaError(faults)
 
 
-def _is_stated(column: Column, fact: str) -> bool:
-    """Whether a fact says anything: unset bins, empty edges and the like do not."""
-    return getattr(column, fact) not in (None, (), False)
-
-
 def _column_faults(column: Column) -> list[str]:
     paid = [fact for fact, word in column.sources if word == PAY]
-    unmeasurable = [fact for fact in paid if fact not in MEASURABLE and _is_stated(column, fact)]
+    unmeasurable = [fact for fact in paid if fact not in MEASURABLE and column.states(fact)]
     faults = [f"{fact} cannot be measured: confirm it, or delete it" for fact in unmeasurable]
     if isinstance(column, Integer | Real) and column.edges and {"lower", "upper"} & set(paid):
         faults.append("its edges fix its bounds: delete edges to pay for the bounds")

@@ -157,7 +157,7 @@ def _stated(schema: Schema, name: str, fact: str) -> bool:
     value = getattr(column, fact)
     if fact == "missing_value":
         return value is not None and not getattr(column, "nullable", False)
-    return value is not None and value != () and (value is not False or fact == "nullable")
+    return column.states(fact) and (value is not False or fact == "nullable")
 
 
 def _confirmed(schema: Schema) -> tuple[tuple[str, tuple[str, ...]], ...]:
