@@ -78,6 +78,7 @@ class PriorFact:
         rows: Its number of rows.
         columns: Columns of which it told something.
         digest: SHA-256 of the counts that were taken from it, which the model file holds.
+        promise: The label of its claim, if it is a model; empty for a table.
     """
 
     name: str
@@ -85,13 +86,22 @@ class PriorFact:
     rows: int
     columns: tuple[str, ...]
     digest: str
+    promise: str = ""
 
     def __str__(self) -> str:
         vouched = f", for which {self.by} vouches" if self.by else ", for which the custodian vouches"
         return (
             f"Taken to be public, and NOT PROTECTED by this promise: the prior '{self.name}' ({self.rows:,} rows; "
             f"counts of {', '.join(self.columns)}; SHA-256 {self.digest[:16]}){vouched}. The promise holds for the "
-            "people of the fitted table as far as the prior was not made from their rows."
+            f"people of the fitted table as far as the prior was not made from their rows.{self._own_promise()}"
+        )
+
+    def _own_promise(self) -> str:
+        if not self.promise:
+            return ""
+        return (
+            f" The prior is a model with a promise of its own: {self.promise}. For people who are in both tables, "
+            "epsilons and deltas add up."
         )
 
 
@@ -195,7 +205,8 @@ class Claim:
         if not self.guarantee:
             return f"NO DP GUARANTEE (method {self.method})"
         rest = "" if self.complete else ", without the cost of some measured facts"
-        return f"differentially private, {_pair(self.epsilon, self.delta)}{rest} (method {self.method})"
+        amounts = _pair(self.epsilon, self.delta)
+        return f"differentially private, {amounts}{self._given()}{rest} (method {self.method})"
 
     @property
     def protected(self) -> str:
@@ -228,7 +239,7 @@ class Claim:
     def _promise(self) -> list[str]:
         return [
             f"This model (method {self.method}) is differentially private with epsilon = {_at_least(self.epsilon)} and "
-            f"delta = {_at_least(self.delta)}, for {self._who()}{self._missing()}.",
+            f"delta = {_at_least(self.delta)}, for {self._who()}{self._given()}{self._missing()}.",
             "" if self.person is None else str(self.person),
             self._meaning(),
             self._bought(),
@@ -252,6 +263,9 @@ class Claim:
             f"{ACCOUNTING.get(self.accounting, self.accounting)}{', added to that of its facts' if self.prices else ''}"
         )
         return f"{self.protected} (the number of {'rows' if self.person is None else 'persons'} is {count}; {how})"
+
+    def _given(self) -> str:
+        return "" if self.prior is None else ", given a prior taken as public"
 
     def _missing(self) -> str:
         if self.complete:

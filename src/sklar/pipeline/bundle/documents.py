@@ -64,6 +64,7 @@ def _facts(claim: Claim) -> list[tuple[str, str]]:
     return [
         ("Epsilon", f"{claim.epsilon:.6g}"),
         ("Delta", f"{claim.delta:.3g}"),
+        *([("Given", f"a prior taken as public: '{claim.prior.name}'")] if claim.prior is not None else []),
         ("Protected", claim.protected),
         ("Method", claim.method),
         ("Ledger", "none" if claim.ledger is None else f"'{claim.ledger.name}', {_fits(claim.ledger.fits)}"),
@@ -203,6 +204,7 @@ def registry_record(stored: Stored, name: str, rows: int) -> dict[str, Any]:
             "epsilon": claim.epsilon,
             "delta": claim.delta,
             "rho": claim.rho,
+            "given": None if claim.prior is None else "a prior taken as public",
             "setting": "central, one release of a static table",
         },
         "privacy_unit": {

@@ -143,7 +143,9 @@ def _steps(person: Person | None) -> Sequence[Rule]:
 
 def _prior_fact(prior: PublicPrior) -> PriorFact:
     columns = tuple(column.name for column in prior.columns)
-    return PriorFact(name=prior.name, by=prior.by, rows=prior.rows, columns=columns, digest=prior.digest)
+    return PriorFact(
+        name=prior.name, by=prior.by, rows=prior.rows, columns=columns, digest=prior.digest, promise=prior.promise
+    )
 
 
 def _facts(schema: Schema, word: str) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from sklar.pipeline.fit.prices import require_addable, stated_digest, step_costs
 from sklar.pipeline.fit.prior import count_prior, require_public
 from sklar.pipeline.fit.request import DEFAULT_DELTA, DEFAULT_PAY_SHARE, FitRequest, fit_request
 from sklar.pipeline.fit.warnings import (
+    warn_of_copied_prior,
     warn_of_large_delta,
     warn_of_large_epsilon,
     warn_of_new_moment,
@@ -268,6 +269,7 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, settings: Any, model
     """The model with what is promised about it."""
     warn_of_weak_margins(session.recorded)
     warn_of_large_delta(opened.budget, model.rows_estimate)
+    warn_of_copied_prior(session.door.prior, session.recorded)
     records = (*paid.records, session.record)
     found = with_found_digits(paid.schema, model.margins)
     reading = opened.request.read.assumptions
