@@ -350,3 +350,18 @@ def test_the_commands_make_sign_and_check(place: Path, tmp_path: Path) -> None:
     assert made.exit_code == 0, made.output
     checked = run(app, ["verify", str(tmp_path / "p.release.zip"), "--key", str(tmp_path / "c.key.pub"), "--json"])
     assert checked.exit_code == 0 and json.loads(checked.stdout)["ok"]
+
+
+def test_no_document_says_that_sampled_rows_are_of_nobody(tmp_path: Path) -> None:
+    """Of a table with few values nearly every sampled row equals a real one: what is said must be true of it, too."""
+    table = people(300)[["sex", "region"]]
+    facts = sklar.Schema({name: schema()[name] for name in table})
+    model = sklar.fit(table, facts, method="independent", epsilon=20.0)
+    model.report(tmp_path / "p.public.html")
+    sklar.bundle(model, tmp_path / "b.zip", rows=100, report=tmp_path / "p.public.html")
+    whole = members(tmp_path / "b.zip")
+    real, drawn = table.astype(str).agg("|".join, axis=1), whole["synthetic.csv"].decode().splitlines()[1:]
+    assert len({row.replace(",", "|") for row in drawn} & set(real)) > 3
+    for name in ("README.txt", "croissant.json", "report.html"):
+        text = whole[name].decode()
+        assert "may equal" in text and "obody" not in text.split("may equal")[0], name

@@ -26,7 +26,7 @@ from sklar.schema.table import Schema, schema_to_toml
 README = """\
 What is in this release
 =======================
-synthetic.csv, synthetic.parquet   synthetic rows: nobody in them exists (of two tables, each by its name)
+synthetic.csv, synthetic.parquet   rows sampled from a model of a real table; a row may equal a real one
 claim.html, claim.json             what is promised about the people in the real table; the page can be signed
 report.html                        what the release is worth, if the custodian put it in
 model.sklar                        the model the rows were drawn from; draws more rows, at no further cost
@@ -38,6 +38,13 @@ signature.json                     the custodian's signature of the manifest, if
 
 Check it:  sklar verify THIS.zip --key custodian.pub
 """
+
+
+SYNTHETIC = (
+    "The rows are synthetic: they were sampled from a model of a real table. A sampled row may equal a row of that "
+    "table, by chance or because many people share its values."
+)
+"""What is said of sampled rows wherever they are described to others."""
 
 
 def documents(stored: Stored) -> dict[str, bytes]:
@@ -144,7 +151,7 @@ def croissant(stored: Stored, name: str, tables: Mapping[str, bytes]) -> dict[st
         "@type": "sc:Dataset",
         "conformsTo": CROISSANT,
         "name": name,
-        "description": f"Synthetic rows: nobody in them exists. {stored.claim}",
+        "description": f"{SYNTHETIC} {stored.claim}",
         "isLiveDataset": False,
         "distribution": [
             {
