@@ -238,8 +238,8 @@ class Claim:
 
     def _promise(self) -> list[str]:
         return [
-            f"This model (method {self.method}) is differentially private with epsilon = {_at_least(self.epsilon)} and "
-            f"delta = {_at_least(self.delta)}, for {self._who()}{self._given()}{self._missing()}.",
+            f"This model (method {self.method}) is differentially private with epsilon = {at_least(self.epsilon)} and "
+            f"delta = {at_least(self.delta)}, for {self._who()}{self._given()}{self._missing()}.",
             "" if self.person is None else str(self.person),
             self._meaning(),
             self._bought(),
@@ -273,13 +273,13 @@ class Claim:
         return f"; NOT INCLUDED is what it cost to measure {_listed(self.unpriced)}, for which no price is known"
 
     def _meaning(self) -> str:
-        added = f", plus at most {_at_least(self.delta, 3)}" if self.delta else ""
+        added = f", plus at most {at_least(self.delta, 3)}" if self.delta else ""
         add = self.neighbours == "add-remove"
         whom = "with as without any single person" if add else "whoever stands in any one person's place"
         rest = "" if self.complete else ", apart from what those facts give away"
         return (
             f"Whatever anyone concludes from the model, or from any number of rows sampled from it, is at most "
-            f"exp({_at_least(self.epsilon, 4)}) times as likely{added}, {whom}{rest}."
+            f"exp({at_least(self.epsilon, 4)}) times as likely{added}, {whom}{rest}."
         )
 
     def _bought(self) -> str:
@@ -412,7 +412,7 @@ def _few(values: tuple[Any, ...]) -> str:
     return ", ".join(str(value) for value in values[:SHOWN_VALUES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _at_least(amount: float | None, digits: int = 6) -> str:
+def at_least(amount: float | None, digits: int = 6) -> str:
     """A bound with few digits, rounded up: what is printed must not promise more than what was proved."""
     assert amount is not None, "only a model with a guarantee has bounds"
     text = f"{amount:.{digits}g}"
@@ -422,7 +422,7 @@ def _at_least(amount: float | None, digits: int = 6) -> str:
 
 
 def _pair(epsilon: float | None, delta: float | None) -> str:
-    return f"epsilon = {_at_least(epsilon)}, delta = {_at_least(delta)}"
+    return f"epsilon = {at_least(epsilon)}, delta = {at_least(delta)}"
 
 
 def _where(price: FactPrice) -> str:

@@ -7,14 +7,14 @@ and for what, who is protected, with which parameters, by which mechanisms, acco
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sklar.accounting.claim import Claim
+from sklar.accounting.claim import Claim, at_least
+from sklar.pipeline.bundle.archive import Measure
 from sklar.pipeline.inspection import inspect_model
 from sklar.pipeline.model_file import Stored, model_digest
 from sklar.report.page import render
@@ -69,8 +69,8 @@ def _facts(claim: Claim) -> list[tuple[str, str]]:
     if not claim.guarantee:
         return [("Method", claim.method)]
     return [
-        ("Epsilon", f"{claim.epsilon:.6g}"),
-        ("Delta", f"{claim.delta:.3g}"),
+        ("Epsilon", at_least(claim.epsilon)),
+        ("Delta", at_least(claim.delta, 3)),
         *([("Given", f"a prior taken as public: '{claim.prior.name}'")] if claim.prior is not None else []),
         ("Protected", claim.protected),
         ("Method", claim.method),
@@ -143,7 +143,7 @@ def synthetic_tables(schema: Schema) -> tuple[SyntheticTable, ...]:
     )
 
 
-def croissant(stored: Stored, name: str, tables: Mapping[str, bytes]) -> dict[str, Any]:
+def croissant(stored: Stored, name: str, tables: Mapping[str, Measure]) -> dict[str, Any]:
     """Croissant metadata of the synthetic rows, which refer to the files in the bundle by name and hash."""
     told = synthetic_tables(stored.schema)
     return {
@@ -160,8 +160,8 @@ def croissant(stored: Stored, name: str, tables: Mapping[str, bytes]) -> dict[st
                 "name": file,
                 "contentUrl": file,
                 "encodingFormat": FORMATS[ending],
-                "contentSize": f"{len(tables[file])} B",
-                "sha256": hashlib.sha256(tables[file]).hexdigest(),
+                "contentSize": f"{tables[file].size} B",
+                "sha256": tables[file].sha256,
             }
             for table in told
             for ending, file in table.files.items()

@@ -63,7 +63,7 @@ def check_releases(stored: Stored) -> tuple[list[Check], Refit | None]:
         return [_price(stored, again), _facts(stored, again), _claim(stored, again), _model(stored, again.model)], again
     except (SklarError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         why = str(error) if isinstance(error, SklarError) else "its record cannot be followed"
-        says = f"The releases are not those of the stated budget: {why}.{_hint(stored)}"
+        says = f"The releases are not those of the stated budget: {why}.{versions_hint(stored)}"
         return [Check(part="price", ok=False, says=says)], None
 
 
@@ -130,7 +130,7 @@ def _claim(stored: Stored, again: Refit) -> Check:
     wrong += [name for name in ("epsilon", "delta", "rho") if _less(getattr(claim, name), getattr(follows, name))]
     if wrong:
         told = "; ".join(_told(name, claim, follows) for name in wrong[:3])
-        says = f"The claim is not what schema and releases say: {told}.{_hint(stored)}"
+        says = f"The claim is not what schema and releases say: {told}.{versions_hint(stored)}"
         return Check(part="claim", ok=False, says=says)
     priced = f"; what its {len(claim.prices)} earlier prices say is checked with their ledger" if claim.prices else ""
     return Check(part="claim", ok=True, says=f"It says what schema and releases say{priced}.")
@@ -214,7 +214,8 @@ def _because(other: str) -> str:
     return f"; it was made by other versions ({other})" if other else "; the processor may round otherwise"
 
 
-def _hint(stored: Stored) -> str:
+def versions_hint(stored: Stored) -> str:
+    """The advice to verify with the versions that made a model; empty if they are those here."""
     other = _other_versions(stored)
     return f" It was made by other versions ({other}), which may ask or say otherwise: try those." if other else ""
 
@@ -253,15 +254,15 @@ def check_members(stored: Stored, path: str | PathLike[str]) -> Check:
     expected = model_members(stored)
     with zipfile.ZipFile(path) as archive:
         listed = archive.infolist()
-        found = {info.filename: archive.read(info) for info in listed}
+        same = all(archive.read(info) == expected.get(info.filename) for info in listed)
         end, ends = 0, archive.start_dir + sum(_entry_size(info) for info in listed) + 22 + len(archive.comment)
         for info in sorted(listed, key=lambda one: one.header_offset):
             end = end + _header_size(info) + info.compress_size if info.header_offset == end else -1
         tight = end == archive.start_dir and ends == Path(path).stat().st_size
-    if len(listed) != len(found) or found != expected or not tight:
+    if not same or sorted(info.filename for info in listed) != sorted(expected) or not tight:
         says = "The file holds more, or other things, than a file of this model does."
         return Check(part="file", ok=False, says=says)
-    return Check(part="file", ok=True, says=f"Its {len(found)} members are those of the model, and nothing else.")
+    return Check(part="file", ok=True, says=f"Its {len(listed)} members are those of the model, and nothing else.")
 
 
 def _header_size(info: zipfile.ZipInfo) -> int:
@@ -283,7 +284,7 @@ def check_ledger(stored: Stored, path: str | PathLike[str], again: Refit | None)
             for record in again.records:
                 known = _fit_in(view, list(record.digests.values()))
                 _require_same(known, record, view)
-                _require_stated(known, record, _hint(stored))
+                _require_stated(known, record, versions_hint(stored))
             _require_charged_here(stored.claim, view)
             _require_total(stored.claim, view, again.records[-1].id)
     except SklarError as error:
