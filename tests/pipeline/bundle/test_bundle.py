@@ -27,7 +27,7 @@ import sklar
 from sklar.accounting.ledger.records import GENESIS, seal
 from sklar.cli.main import app
 from sklar.errors import LedgerError, OutputError, UsageError
-from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, archive_pieces, manifest_of, read_archive
+from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, BundleError, archive_pieces, manifest_of, read_archive
 from sklar.pipeline.bundle.documents import claim_page
 from sklar.pipeline.bundle.keys import signature
 from sklar.pipeline.model_file import model_digest, read_model
@@ -433,3 +433,15 @@ def test_no_document_says_that_sampled_rows_are_of_nobody(tmp_path: Path) -> Non
     for name in ("README.txt", "croissant.json", "report.html"):
         text = whole[name].decode()
         assert "may equal" in text and "obody" not in text.split("may equal")[0], name
+
+
+def test_every_changed_bit_of_a_small_archive_is_found_and_its_part_named(tmp_path: Path) -> None:
+    parts = {"a.txt": b"hello", "b.csv": b"x,y\n"}
+    whole = packed({MANIFEST: manifest_of(parts, {"name": "b"}), **parts})
+    for at in range(8 * len(whole)):
+        changed = bytearray(whole)
+        changed[at // 8] ^= 1 << at % 8
+        (tmp_path / "x.zip").write_bytes(bytes(changed))
+        with pytest.raises(BundleError) as caught:
+            read_archive(tmp_path / "x.zip")
+        assert caught.value.part in {MANIFEST, "directory", *parts}, (at, caught.value.part)

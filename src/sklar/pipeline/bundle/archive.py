@@ -54,7 +54,7 @@ class BundleError(ModelFileError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class Checksum:
     """What recognizes the content of a member: its size, SHA-256 and CRC."""
 
     size: int
@@ -67,20 +67,20 @@ class Member:
     """Where the content of a member lies in a bundle, and what recognizes it."""
 
     offset: int
-    measure: Measure
+    checksum: Checksum
 
 
-def measured(content: Content) -> Measure:
-    """Measure a content, a piece at a time."""
-    return _measure_pieces(_pieces(content))
+def checksum_of(content: Content) -> Checksum:
+    """Sum up a content, a piece at a time."""
+    return _sum_pieces(_pieces(content))
 
 
-def _measure_pieces(pieces: Iterator[bytes]) -> Measure:
+def _sum_pieces(pieces: Iterator[bytes]) -> Checksum:
     size, crc, digest = 0, 0, hashlib.sha256()
     for piece in pieces:
         size, crc = size + len(piece), zlib.crc32(piece, crc)
         digest.update(piece)
-    return Measure(size=size, sha256=digest.hexdigest(), crc=crc)
+    return Checksum(size=size, sha256=digest.hexdigest(), crc=crc)
 
 
 def _pieces(content: Content) -> Iterator[bytes]:
@@ -102,10 +102,10 @@ def archive_pieces(members: Mapping[str, Content]) -> Iterator[bytes]:
     found: dict[str, Member] = {}
     at = 0
     for name, content in members.items():
-        measure = measured(content)
-        header = _local_header(name, measure)
-        found[name] = Member(offset=at, measure=measure)
-        at += len(header) + measure.size
+        checksum = checksum_of(content)
+        header = _local_header(name, checksum)
+        found[name] = Member(offset=at, checksum=checksum)
+        at += len(header) + checksum.size
         if at > MAX_BYTES:
             raise OutputError(f"a bundle holds at most {MAX_BYTES >> 20:,} MiB: bundle fewer rows")
         yield header
@@ -113,9 +113,9 @@ def archive_pieces(members: Mapping[str, Content]) -> Iterator[bytes]:
     yield _directory(found, at)
 
 
-def _local_header(name: str, measure: Measure) -> bytes:
-    spelt, size = name.encode(), measure.size
-    return _LOCAL.pack(_MAGIC, 20, _flags(name), 0, 0, _DATE, measure.crc, size, size, len(spelt), 0) + spelt
+def _local_header(name: str, checksum: Checksum) -> bytes:
+    spelt, size = name.encode(), checksum.size
+    return _LOCAL.pack(_MAGIC, 20, _flags(name), 0, 0, _DATE, checksum.crc, size, size, len(spelt), 0) + spelt
 
 
 def _directory(members: Mapping[str, Member], start: int) -> bytes:
@@ -126,9 +126,9 @@ def _directory(members: Mapping[str, Member], start: int) -> bytes:
 
 
 def _directory_entry(name: str, member: Member) -> bytes:
-    spelt, size = name.encode(), member.measure.size
+    spelt, size = name.encode(), member.checksum.size
     fixed = _CENTRAL.pack(
-        b"PK\x01\x02", 20, 3, 20, 0, _flags(name), 0, 0, _DATE, member.measure.crc, size, size, len(spelt), 0, 0, 0, 0,
+        b"PK\x01\x02", 20, 3, 20, 0, _flags(name), 0, 0, _DATE, member.checksum.crc, size, size, len(spelt), 0, 0, 0, 0,
         0o644 << 16, member.offset,
     )  # fmt: skip
     return fixed + spelt
@@ -138,9 +138,9 @@ def _flags(name: str) -> int:
     return 0 if name.isascii() else 0x800
 
 
-def manifest_of(members: Mapping[str, Content | Measure], facts: Mapping[str, Any]) -> bytes:
+def manifest_of(members: Mapping[str, Content | Checksum], facts: Mapping[str, Any]) -> bytes:
     """The list of all members with sizes and hashes, and what is told about the bundle as a whole."""
-    found = {name: one if isinstance(one, Measure) else measured(one) for name, one in members.items()}
+    found = {name: one if isinstance(one, Checksum) else checksum_of(one) for name, one in members.items()}
     listed = {name: {"bytes": one.size, "sha256": one.sha256} for name, one in found.items()}
     listing = {"format": FORMAT, "version": VERSION, **facts, "members": listed}
     return json.dumps(listing, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
@@ -173,15 +173,15 @@ class Archive:
     members: dict[str, Member]
 
     @property
-    def listed(self) -> dict[str, Measure]:
+    def listed(self) -> dict[str, Checksum]:
         """What the manifest lists, in the order of the bundle."""
-        return {n: member.measure for n, member in self.members.items() if n not in (MANIFEST, SIGNATURE)}
+        return {n: member.checksum for n, member in self.members.items() if n not in (MANIFEST, SIGNATURE)}
 
     def pieces(self, name: str) -> Iterator[bytes]:
         """The content of a member, a piece at a time."""
         with self.path.open("rb") as file:
             file.seek(self.members[name].offset)
-            yield from _read_pieces(file, self.members[name].measure.size)
+            yield from _read_pieces(file, self.members[name].checksum.size)
 
     def read(self, name: str) -> bytes:
         """The content of a small member."""
@@ -206,24 +206,24 @@ def read_archive(path: str | PathLike[str]) -> Archive:
     manifest: dict[str, Any] = {}
     try:
         with place.open("rb") as file:
+            known = _names_in_directory(file, size)
             while (head := file.read(_LOCAL.size)).startswith(_MAGIC):
                 at = file.tell() - len(head)
-                name, stated = _stated_header(file, head, found, size)
-                allowed = _allowed_bytes(name, manifest)
-                if stated > allowed:
+                name, stated = _stated_header(file, head, found, size, known)
+                if stated > _allowed_bytes(name, manifest, known):
                     raise BundleError(name, f"'{name}' is larger than it may be, or than the manifest lists it")
-                found[name] = Member(offset=file.tell(), measure=_measure_pieces(_read_pieces(file, stated)))
-                headers[name] = Member(offset=at, measure=found[name].measure)
+                found[name] = Member(offset=file.tell(), checksum=_sum_pieces(_read_pieces(file, stated)))
+                headers[name] = Member(offset=at, checksum=found[name].checksum)
                 _require_header(file, at, name, found[name])
                 if name == MANIFEST:
                     file.seek(found[name].offset)
                     manifest = _parsed(file.read(stated))
                     file.seek(found[name].offset + stated)
-                _require_listed(name, found[name].measure, manifest)
+                _require_listed(name, found[name].checksum, manifest)
             _require_all(found, manifest)
-            end = file.tell() - len(head)
-            expected = _directory(headers, end)
-            file.seek(end)
+            start = file.tell() - len(head)
+            expected = _directory(headers, start)
+            file.seek(start)
             if file.read(len(expected) + 1) != expected:
                 raise BundleError("directory", "the directory of the archive was changed, or something was added to it")
     except OSError as error:
@@ -243,13 +243,35 @@ def _size(path: str | PathLike[str]) -> int:
     return status.st_size
 
 
-def _stated_header(file: BinaryIO, head: bytes, found: Mapping[str, Member], size: int) -> tuple[str, int]:
+def _names_in_directory(file: BinaryIO, size: int) -> set[str]:
+    """The names that the directory at the end of an archive lists; the file is left at its beginning."""
+    file.seek(max(size - _END.size, 0))
+    last = file.read(_END.size)
+    stated = _END.unpack(last)[5] if len(last) == _END.size else 0
+    file.seek(max(size - _END.size - min(stated, MOST_MEMBERS * (_CENTRAL.size + MAX_NAME_BYTES)), 0))
+    names: set[str] = set()
+    while len(entry := file.read(_CENTRAL.size)) == _CENTRAL.size:
+        names.add(file.read(_CENTRAL.unpack(entry)[12]).decode(errors="replace"))
+    file.seek(0)
+    return names
+
+
+def _part(name: str, known: set[str]) -> str:
+    """What a member of a strange name is called: by it if the directory has it, too; else its header was changed."""
+    if name not in known:
+        return "directory"
+    return name if name.isprintable() and len(name) < 100 else "?"
+
+
+def _stated_header(
+    file: BinaryIO, head: bytes, found: Mapping[str, Member], size: int, known: set[str]
+) -> tuple[str, int]:
     """The name and the size that the header of the next member states; both are plausible."""
     if len(head) < _LOCAL.size:
         raise BundleError("directory", "the archive is cut short")
     _, _, flags, method, _, _, _, packed, stated, length, _ = _LOCAL.unpack(head)
     name = file.read(min(length, MAX_NAME_BYTES)).decode(errors="replace")
-    shown = name if name.isprintable() and len(name) < 100 else "?"
+    shown = _part(name, known)
     if not found and name != MANIFEST:
         raise BundleError(MANIFEST, "it has no manifest, or another name for it: it is not a bundle of Sklar")
     if "/" in name or "\\" in name or ".." in name or not name.isprintable() or length > MAX_NAME_BYTES:
@@ -265,18 +287,18 @@ def _stated_header(file: BinaryIO, head: bytes, found: Mapping[str, Member], siz
     return name, stated
 
 
-def _allowed_bytes(name: str, manifest: Mapping[str, Any]) -> int:
+def _allowed_bytes(name: str, manifest: Mapping[str, Any], known: set[str]) -> int:
     """The most bytes that may be read of a member."""
     if name in (MANIFEST, SIGNATURE):
         return MAX_MANIFEST_BYTES if name == MANIFEST else MAX_SIGNATURE_BYTES
     if name not in manifest["members"]:
-        raise BundleError(name, f"'{name}' is in the bundle and not in its manifest")
+        raise BundleError(_part(name, known), f"'{name}' is in the bundle and not in its manifest")
     return manifest["members"][name]["bytes"]
 
 
 def _require_header(file: BinaryIO, at: int, name: str, member: Member) -> None:
     """Refuse a header that is not the one that a member of this content has."""
-    expected = _local_header(name, member.measure)
+    expected = _local_header(name, member.checksum)
     after = file.tell()
     file.seek(at)
     if file.read(len(expected)) != expected:
@@ -284,10 +306,10 @@ def _require_header(file: BinaryIO, at: int, name: str, member: Member) -> None:
     file.seek(after)
 
 
-def _require_listed(name: str, measure: Measure, manifest: Mapping[str, Any]) -> None:
+def _require_listed(name: str, checksum: Checksum, manifest: Mapping[str, Any]) -> None:
     if name in (MANIFEST, SIGNATURE):
         return
-    if {"bytes": measure.size, "sha256": measure.sha256} != manifest["members"][name]:
+    if {"bytes": checksum.size, "sha256": checksum.sha256} != manifest["members"][name]:
         raise BundleError(name, f"'{name}' was changed: its size or hash is not that of the manifest")
 
 

@@ -15,7 +15,7 @@ from sklar.errors import LedgerError, OutputError, UsageError
 from sklar.export.atomic import atomic_file, require_writable
 from sklar.export.write import write_table
 from sklar.model.linked import LinkedModel
-from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, Content, archive_pieces, manifest_of, measured
+from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, Content, archive_pieces, checksum_of, manifest_of
 from sklar.pipeline.bundle.documents import as_json, croissant, documents, registry_record, synthetic_tables
 from sklar.pipeline.bundle.keys import signature
 from sklar.pipeline.model import Model
@@ -102,7 +102,7 @@ def members_of(
     tables: dict[str, Content] = {file: folder / file for file in _write_rows(stored, folder, rows, seed)}
     return {
         **documents(stored),
-        "croissant.json": as_json(croissant(stored, name, {file: measured(one) for file, one in tables.items()})),
+        "croissant.json": as_json(croissant(stored, name, {file: checksum_of(one) for file, one in tables.items()})),
         "registry.json": as_json(registry_record(stored, name, rows)),
         MODEL: folder / MODEL,
         **tables,

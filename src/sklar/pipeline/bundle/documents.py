@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sklar.accounting.claim import Claim, at_least
-from sklar.pipeline.bundle.archive import Measure
+from sklar.pipeline.bundle.archive import Checksum
 from sklar.pipeline.inspection import inspect_model
 from sklar.pipeline.model_file import Stored, model_digest
 from sklar.report.page import render
@@ -143,7 +143,7 @@ def synthetic_tables(schema: Schema) -> tuple[SyntheticTable, ...]:
     )
 
 
-def croissant(stored: Stored, name: str, tables: Mapping[str, Measure]) -> dict[str, Any]:
+def croissant(stored: Stored, name: str, tables: Mapping[str, Checksum]) -> dict[str, Any]:
     """Croissant metadata of the synthetic rows, which refer to the files in the bundle by name and hash."""
     told = synthetic_tables(stored.schema)
     return {

@@ -16,8 +16,8 @@ from sklar.pipeline.bundle.archive import (
     SIGNATURE,
     Archive,
     BundleError,
+    checksum_of,
     manifest_of,
-    measured,
     read_archive,
 )
 from sklar.pipeline.bundle.bundle import LEDGER, MODEL, REPORT, members_of, release_facts, report_page
@@ -81,7 +81,7 @@ def _report(stored: Stored, archive: Archive) -> Check:
         page = report_page(stored)
     except (SklarError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return Check(part=REPORT, ok=False, says="No report can be made of this model, so this is none.")
-    if measured(page) == archive.members[REPORT].measure:
+    if checksum_of(page) == archive.members[REPORT].checksum:
         return Check(part=REPORT, ok=True, says="Made again from the model it is the same, byte for byte.")
     says = f"It is not the page that `sklar report` makes of this model.{versions_hint(stored)}"
     return Check(part=REPORT, ok=False, says=says)
@@ -127,7 +127,7 @@ def _parts(stored: Stored, archive: Archive, folder: Path, ledger: Path | None) 
     strange = sorted((set(found) - {REPORT}) ^ set(made))
     if strange:
         return [Check(part=strange[0], ok=False, says="A bundle of this model does not have it, or it is missing.")]
-    wrong = {name for name, content in made.items() if name != MODEL and measured(content) != found[name]}
+    wrong = {name for name, content in made.items() if name != MODEL and checksum_of(content) != found[name]}
     for packed in (table.files[".parquet"] for table in tables):
         if packed in wrong and _same_table(made_in / packed, archive.extract(packed, folder)):
             wrong.discard(packed)
@@ -149,7 +149,7 @@ def _require_drawable(archive: Archive, table: SyntheticTable) -> None:
         raise ValueError("the manifest does not tell how these rows were drawn")
     text = table.files[".csv"]
     lines = sum(piece.count(b"\n") for piece in archive.pieces(text)) if text in archive.members else 0
-    if rows > lines or rows * len(table.schema.modelled) > archive.members[text].measure.size:
+    if rows > lines or rows * len(table.schema.modelled) > archive.members[text].checksum.size:
         raise ValueError("the bundle does not hold as many rows as its manifest states")
 
 
