@@ -176,7 +176,8 @@ def test_labels_become_a_column() -> None:
     column = Category(["stated"], other="rest", source={"values": "pay"})
     found = with_labels(column, ["b", "a", "rest"])
     assert found.values == ("a", "b") and found.provenance("values") == "measured"
-    assert with_labels(column, ["b"], keep_listed=True).values == ("stated", "b")
+    kept = with_labels(column, ["b"], keep_listed=True)
+    assert kept.values == ("stated", "b") and kept.provenance("values") == "assumed"
     nothing = with_labels(column, [])
     assert nothing.values == ("(nothing found)",) and nothing.provenance("values") == "public"
     Schema({"a": found, "b": nothing})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +189,7 @@ def test_a_stream_that_can_be_read_once_is_refused_unspent() -> None:
         sklar.fit(reader, SCHEMA, method="independent", epsilon=1.0)
 
 
-def test_listed_facts_stay_only_if_they_are_said_to_be_public() -> None:
+def test_listed_facts_stay_only_if_somebody_vouches_for_them() -> None:
     frame = people()[["city", "age"]]
     schema = sklar.Schema(
         {"city": sklar.Category(["atlantis"], source="pay"), "age": sklar.Integer(30, 1000, source=BOTH)}
@@ -197,6 +198,58 @@ def test_listed_facts_stay_only_if_they_are_said_to_be_public() -> None:
     kept: Any = pay(frame, schema, epsilon=1.0, keep_listed=True).schema
     assert fresh["city"].values == ("bern", "oslo", "rome") and fresh["age"].lower < 30
     assert kept["city"].values == ("atlantis", "bern", "oslo", "rome") and kept["age"].lower == 30
+
+
+def test_listed_facts_that_are_kept_are_assumed_and_listed(file: Path, tmp_path: Path) -> None:
+    """A label that one row has stays because it was stated: no claim may say that it was measured."""
+    schema = SCHEMA.with_columns(
+        {
+            "city": sklar.Category(["one-off"], source={"values": "pay"}),
+            "age": sklar.Integer(18, 10**6, source={"upper": "pay"}),
+        }
+    )
+    paid = pay(file, schema, epsilon=0.5, keep_listed=True).schema
+    stated = {"city.values": ("one-off",), "age.upper": (10**6,), "since.lower": ("2000-01-01",)}
+    assert "one-off" in paid["city"].values and paid["city"].provenance("values") == "assumed"  # type: ignore[attr-defined]
+    assert not paid.facts_by_provenance("measured") and stated.items() <= dict(paid.prices[0].kept).items()
+    paid.write(tmp_path / "paid.toml")
+    assert sklar.Schema.read(tmp_path / "paid.toml") == paid
+    model = sklar.fit(file, paid, method="independent", repair="clip", epsilon=1.0)
+    assert {"city.values", "age.upper"} <= set(model.claim.assumed) and not {
+        fact for fact in model.claim.measured if not fact.endswith(".decimals")
+    }
+    assert "city.values (one-off)" in str(model.claim) and "age.upper (1000000)" in str(model.claim)
+    model.save(tmp_path / "m.sklar")
+    assert sklar.load(tmp_path / "m.sklar").claim == model.claim
+    assert sklar.verify(tmp_path / "m.sklar", ledger=f"{file}.ledger").ok
+
+    # Whoever calls them measured, or takes the list out of the price, is found out.
+    called = paid.with_columns({"city": replace(paid["city"], source={"values": "measured"})})  # type: ignore[call-arg]
+    assert called.unpriced == (("city", "values"),)
+    silent = paid.with_prices([replace(paid.prices[0], kept=())])
+    with pytest.raises(SchemaError, match="stated facts that were kept"):
+        sklar.fit(file, silent, method="independent", epsilon=1.0)
+
+
+def test_a_payment_that_keeps_listed_facts_is_not_resumed_by_one_that_does_not(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema = sklar.Schema({"city": sklar.Category(["atlantis"], source={"values": "pay"})})
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("cut short")
+
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError):
+        patch.setattr("sklar.pipeline.fit.paid.priced", fail)
+        pay(file, schema, epsilon=0.5, keep_listed=True)
+    fresh = pay(file, schema, epsilon=0.5)
+    assert len(read_ledger(f"{file}.ledger").fits) == 2 and fresh.schema.prices[0].kept == ()
+
+
+def test_labels_that_nobody_stated_are_not_kept() -> None:
+    schema = sklar.Schema({"city": sklar.Category(source="pay")})
+    paid: Any = pay(people()[["city"]], schema, epsilon=1.0, keep_listed=True).schema
+    assert paid["city"].values == ("bern", "oslo", "rome") and paid["city"].provenance("values") == "measured"
 
 
 def test_only_noise_keeps_the_public_range_and_says_so() -> None:

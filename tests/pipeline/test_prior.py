@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
+import zipfile
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +14,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import sklar
-from sklar.errors import UsageError
+from sklar.errors import UsageError, WeakPromiseWarning
 from sklar.pipeline.model import Model
+from sklar.pipeline.model_file import read_model, write_model
+from sklar.rows.sources.memory import same_memory
 from sklar.schema.address import table_address
 from tests.golden.cases import FEW, schema, scripted_fit, table
 
@@ -119,10 +126,6 @@ def test_the_claim_names_the_prior_and_says_that_nothing_protects_it() -> None:
 
 
 def test_a_changed_prior_in_a_file_is_found(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from sklar.pipeline.model_file import read_model, write_model
-
     model = sklar.fit(pd.DataFrame(table(FEW)), schema(), epsilon=1.0, prior=pd.DataFrame(table(500, seed=3)))
     model.save(tmp_path / "m.sklar")
     stored = read_model(tmp_path / "m.sklar")
@@ -265,3 +268,76 @@ def test_addresses_of_one_table_on_a_server_meet(one: str, other: str, same: boo
     found = [table_address(f"postgresql://{text}") for text in (one, other)]
     assert found[0] is not None and found[1] is not None
     assert found[0].meets(found[1]) == same == found[1].meets(found[0])
+
+
+def test_a_claim_with_a_prior_says_so_wherever_it_is_shortened(tmp_path: Path) -> None:
+    """An epsilon is never quoted without it: labels, cards, manifests and records say "given a prior"."""
+    model = sklar.fit(people(1, 300), FACTS, epsilon=1.0, prior=people(2, 200))
+    given = "given a prior taken as public"
+    assert f"delta = 1e-09, {given} (method vine)" in model.claim.label
+    assert given in str(model.claim).split(". ")[0]
+    assert given in model._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    sklar.bundle(model, tmp_path / "r.zip", rows=20)
+    with zipfile.ZipFile(tmp_path / "r.zip") as archive:
+        read = {name: archive.read(name).decode() for name in archive.namelist() if name.endswith((".json", ".html"))}
+    assert given in json.loads(read["manifest.json"])["guarantee"]
+    assert json.loads(read["registry.json"])["guarantee"]["given"] == given.removeprefix("given ")
+    assert '<th scope="row">Given</th>' in read["claim.html"] and given in read["croissant.json"]
+    assert given not in sklar.fit(people(1, 300), FACTS, epsilon=1.0).claim.label
+
+
+def test_a_model_as_prior_is_quoted_with_its_own_promise(tmp_path: Path) -> None:
+    """Who is in both tables has both promises: the claim names the other one, and it cannot be changed."""
+    last = sklar.fit(people(3, 300), FACTS, epsilon=7.5, delta=1e-7)
+    model = sklar.fit(people(1, 300), FACTS, epsilon=1.0, prior=last)
+    assert model.claim.prior is not None and model.claim.prior.promise == last.claim.label
+    assert "epsilon = 7.5, delta = 1e-07" in str(model.claim) and "add up" in str(model.claim)
+    model.save(tmp_path / "m.sklar")
+    stored = read_model(tmp_path / "m.sklar")
+    assert stored.prior is not None and sklar.verify(tmp_path / "m.sklar").ok
+    cheaper = replace(stored.claim.prior, promise=last.claim.label.replace("7.5", "0.1"))  # type: ignore[type-var]
+    write_model(replace(stored, claim=replace(stored.claim, prior=cheaper)), tmp_path / "forged.sklar")
+    assert not sklar.verify(tmp_path / "forged.sklar")["claim"].ok
+
+
+COPIES: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "copy": lambda frame: frame.copy(),
+    "shallow": lambda frame: frame.copy(deep=False),
+    "columns of a copy": lambda frame: frame[["age", "kind"]].copy(),
+    "first rows": lambda frame: frame.iloc[:50],
+    "new index": lambda frame: frame.reset_index(drop=True),
+    "other types": lambda frame: frame.astype(object),
+    "arrays": lambda frame: {name: column.to_numpy() for name, column in frame.items()},
+    "arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    "polars": lambda frame: pl.from_pandas(frame),
+}
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=list(COPIES))
+def test_a_copy_or_a_part_of_a_frame_is_no_prior(copied: Callable[[pd.DataFrame], Any]) -> None:
+    frame = people(1, 300)
+    with pytest.raises(UsageError, match="private table itself, or a copy"):
+        sklar.fit(frame, FACTS, epsilon=1.0, prior=copied(frame))
+
+
+def test_disjoint_parts_of_one_table_are_told_apart() -> None:
+    """Half of a table may be public: slices lie side by side in memory and share nothing."""
+    frame = people(1, 400)
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    frames = pl.from_arrow(table)
+    assert isinstance(frames, pl.DataFrame)
+    for one, other in (
+        (frame.iloc[:150], frame.iloc[150:]),
+        (table.slice(0, 152), table.slice(152)),
+        (frames.head(152), frames.slice(152)),
+        (frame, people(1, 400)),
+    ):
+        assert not same_memory(one, other) and same_memory(one, one)
+
+
+def test_a_copy_by_another_way_is_told_by_the_noisy_counts() -> None:
+    """Whether values are equal may not leave the rows; that margins agree to their noise may."""
+    frame = people(1, 5_000)
+    with pytest.warns(WeakPromiseWarning, match="as a copy of it would"):
+        sklar.fit(frame, FACTS, epsilon=3.0, prior=pd.DataFrame(frame.to_dict("list")))
+    sklar.fit(frame, FACTS, epsilon=3.0, prior=people(2, 5_000))  # warnings are errors here

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import sklar
+import sklar.schema.columns
 from sklar.errors import SchemaError, UnconfirmedFactError, UsageError
 from sklar.schema import AtMost, Boolean, Category, Datetime, Id, Ignore, Integer, Never, Ordinal, Real, Schema
 from sklar.schema.confirming import Confirmation, fact_from_text
 from sklar.schema.table import schema_from_toml, schema_to_toml
+from sklar.schema.toml import KINDS
 
 ROWS = "from-rows"
 NOTES = {"": ("read me",), "age": ("whole numbers from 1 to 90. Is that its range?", 'a "quoted" note # two')}
@@ -268,3 +272,61 @@ def test_who_confirmed_is_in_the_claim() -> None:
 def test_a_fit_without_a_schema_says_what_to_do() -> None:
     with pytest.raises(UsageError, match=r"draft_schema\(data\).*schema\.questions\(\).*schema\.confirm"):
         sklar.fit({"age": [1, 2]}, epsilon=1.0)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+def test_whatever_a_column_states_is_a_fact_with_a_source(kind: type[sklar.schema.columns.Column]) -> None:
+    stated = {field.name for field in fields(kind)} - {"source"}
+    assert stated <= set(kind.facts) <= stated | {"kind", "integer_labels"}
+
+
+PARTS = [
+    (Category(["I21", "I50"], levels=[1]), "levels", "grouped by the first 1 characters"),
+    (Category(["I21", "I50"], parents={"I21": "heart", "I50": "heart"}), "parents", "grouped under 1 parents"),
+    (Datetime("2020-01-01", "2024-12-31", calendar=["month"]), "calendar", "calendar parts: month"),
+    (Datetime("2020-01-01", "2024-12-31", calendar=[]), "calendar", "calendar parts: none"),
+    (Id(prefix="P-"), "prefix", "new keys begin with 'P-'"),
+]
+
+
+@pytest.mark.parametrize(("column", "fact", "words"), PARTS, ids=[fact for _, fact, _ in PARTS])
+def test_hierarchies_calendars_and_prefixes_are_confirmed_claimed_and_never_paid_for(
+    column: Any, fact: str, words: str
+) -> None:
+    frame = pd.DataFrame({"c": ["2020-05-01"] * 50, "b": [True, False] * 25})
+    drafted = Schema({"c": replace(column, source={fact: ROWS}), "b": Boolean()})
+    (question,) = drafted.questions()
+    assert question.facts == (fact,) and fact not in question.payable and words in question.says
+    with pytest.raises(UnconfirmedFactError, match=fact):
+        sklar.fit(frame, drafted, method="independent", epsilon=1.0)
+    assert schema_from_toml(schema_to_toml(drafted)) == drafted
+    confirmed = drafted.confirm("c", by="Ada")
+    claim = sklar.fit(frame, confirmed, method="independent", epsilon=1.0).claim
+    assert f"c.{fact}" in claim.assumed and any(f"c.{fact}" in facts for _, facts in claim.confirmed)
+    for word in ("pay", "measured"):
+        with pytest.raises(SchemaError, match=f"{fact} cannot be measured"):
+            Schema({"c": replace(column, source={fact: word})})
+
+
+def test_a_hierarchy_from_the_rows_does_not_outlast_a_payment() -> None:
+    """Only the kind is known: levels that nobody confirmed would be taken as known without a word."""
+    drafted = Schema({"icd": Category(["I21", "J18"], levels=[1], source=ROWS)})
+    paid: Any = drafted.confirm("icd", pay=True)["icd"]
+    assert paid.levels == () and paid.provenance("values") == "pay"
+    known = drafted.confirm("icd", levels=[1]).confirm("icd", pay=True)["icd"]
+    assert known.levels == (1,)  # type: ignore[attr-defined]
+
+
+def test_a_column_that_states_nothing_of_the_kind_claims_nothing_of_it() -> None:
+    frame = pd.DataFrame({"k": range(50), "c": ["F", "M"] * 25, "d": ["2020-05-01"] * 50})
+    plain = Schema({"k": Id(), "c": Category(["F", "M"]), "d": Datetime("2020-01-01", "2024-12-31")})
+    claim = sklar.fit(frame, plain, method="independent", epsilon=1.0).claim
+    told = {fact.rpartition(".")[2] for fact in (*claim.assumed, *claim.public)}
+    assert not told & {"levels", "parents", "calendar", "prefix"}
+
+
+def test_hierarchies_are_said_at_a_terminal() -> None:
+    assert fact_from_text(Category, "levels", "1, 3") == (1, 3)
+    assert fact_from_text(Category, "parents", "I21: heart, J18: lung") == {"I21": "heart", "J18": "lung"}
+    with pytest.raises(UsageError, match="pairs of a label"):
+        fact_from_text(Category, "parents", "I21")

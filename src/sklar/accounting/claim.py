@@ -25,6 +25,8 @@ ACCOUNTING = {
     "pure": "pure epsilon, which simply adds up",
 }
 
+SHOWN_VALUES = 8
+"""Number of stated values of one fact that the text of a claim lists."""
 RULES = "rules."
 """Begins the name of a rule among facts that somebody confirmed."""
 
@@ -55,6 +57,7 @@ class FactPrice:
         fit: Name of the measurement.
         ledger: Name of the ledger it was charged to; empty if it was kept in memory only.
         charged_here: Whether the ledger of this fit has it; else the schema's word is all there is.
+        kept: What was stated beforehand and kept, or searched within: the stated values of each "column.fact".
     """
 
     fit: str
@@ -62,6 +65,7 @@ class FactPrice:
     epsilon: float
     delta: float
     charged_here: bool
+    kept: tuple[tuple[str, tuple[Any, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +78,7 @@ class PriorFact:
         rows: Its number of rows.
         columns: Columns of which it told something.
         digest: SHA-256 of the counts that were taken from it, which the model file holds.
+        promise: The label of its claim, if it is a model; empty for a table.
     """
 
     name: str
@@ -81,13 +86,22 @@ class PriorFact:
     rows: int
     columns: tuple[str, ...]
     digest: str
+    promise: str = ""
 
     def __str__(self) -> str:
         vouched = f", for which {self.by} vouches" if self.by else ", for which the custodian vouches"
         return (
             f"Taken to be public, and NOT PROTECTED by this promise: the prior '{self.name}' ({self.rows:,} rows; "
             f"counts of {', '.join(self.columns)}; SHA-256 {self.digest[:16]}){vouched}. The promise holds for the "
-            "people of the fitted table as far as the prior was not made from their rows."
+            f"people of the fitted table as far as the prior was not made from their rows.{self._own_promise()}"
+        )
+
+    def _own_promise(self) -> str:
+        if not self.promise:
+            return ""
+        return (
+            f" The prior is a model with a promise of its own: {self.promise}. For people who are in both tables, "
+            "epsilons and deltas add up."
         )
 
 
@@ -148,7 +162,8 @@ class Claim:
         own: (epsilon, delta) of this fit alone; None if nothing is promised.
         prices: What was paid before, and is in `epsilon` and `delta`.
         unpriced: Measured facts whose cost nobody states, and which is not in `epsilon` and `delta`.
-        reading: What the custodian said about reading the source, as pairs: "sql", "rows_are_rows", "null_value".
+        reading: What the custodian said about reading the source, as pairs: "sql", "rows_are_rows", "delimiter",
+            "encoding", "null_value"; for the fit and for what was paid before it.
         repeated: Whether a step was measured again because its release was lost in a crash.
         confirmed: Who vouches for which of the assumed and public facts, as pairs of a name and "column.fact"s.
         prior: A public table that the fit leaned on; None without one.
@@ -192,7 +207,8 @@ class Claim:
         if not self.guarantee:
             return f"NO DP GUARANTEE (method {self.method})"
         rest = "" if self.complete else ", without the cost of some measured facts"
-        return f"differentially private, {_pair(self.epsilon, self.delta)}{rest} (method {self.method})"
+        amounts = _pair(self.epsilon, self.delta)
+        return f"differentially private, {amounts}{self._given()}{rest} (method {self.method})"
 
     @property
     def first_sentence(self) -> str:
@@ -229,8 +245,8 @@ class Claim:
 
     def _promise(self) -> list[str]:
         return [
-            f"This model (method {self.method}) is differentially private with epsilon = {_at_least(self.epsilon)} and "
-            f"delta = {_at_least(self.delta)}, for {self._who()}{self._missing()}.",
+            f"This model (method {self.method}) is differentially private with epsilon = {at_least(self.epsilon)} and "
+            f"delta = {at_least(self.delta)}, for {self._who()}{self._given()}{self._missing()}.",
             "" if self.person is None else str(self.person),
             self._meaning(),
             self._bought(),
@@ -255,19 +271,22 @@ class Claim:
         )
         return f"{self.protected} (the number of {'rows' if self.person is None else 'persons'} is {count}; {how})"
 
+    def _given(self) -> str:
+        return "" if self.prior is None else ", given a prior taken as public"
+
     def _missing(self) -> str:
         if self.complete:
             return ""
         return f"; NOT INCLUDED is what it cost to measure {_listed(self.unpriced)}, for which no price is known"
 
     def _meaning(self) -> str:
-        added = f", plus at most {_at_least(self.delta, 3)}" if self.delta else ""
+        added = f", plus at most {at_least(self.delta, 3)}" if self.delta else ""
         add = self.neighbours == "add-remove"
         whom = "with as without any single person" if add else "whoever stands in any one person's place"
         rest = "" if self.complete else ", apart from what those facts give away"
         return (
             f"Whatever anyone concludes from the model, or from any number of rows sampled from it, is at most "
-            f"exp({_at_least(self.epsilon, 4)}) times as likely{added}, {whom}{rest}."
+            f"exp({at_least(self.epsilon, 4)}) times as likely{added}, {whom}{rest}."
         )
 
     def _bought(self) -> str:
@@ -311,6 +330,7 @@ class Claim:
         known = "; ".join(part for part in (*self._of_the_table(), self._facts_by_column(self.assumed)) if part)
         parts = [
             f"Taken as known without looking at the rows: {known}." if known else "",
+            self._kept(),
             f"Marked public by the custodian: {self._facts_by_column(self.public)}." if self.public else "",
             f"Measured and paid for: {_listed(paid)}." if paid else "",
             f"Rules taken as public: {'; '.join(self.rules)}." if self.rules else "",
@@ -318,6 +338,11 @@ class Claim:
             "" if self.prior is None else str(self.prior),
         ]
         return " ".join(part for part in parts if part)
+
+    def _kept(self) -> str:
+        """What the custodian stated before facts were measured, and the measurement kept or searched within."""
+        kept = [f"{fact} ({_few(values)})" for price in self.prices for fact, values in price.kept]
+        return f"Stated by the custodian, and kept when facts were measured: {'; '.join(kept)}." if kept else ""
 
     def _confirmed(self, by: str, facts: tuple[str, ...]) -> str:
         """Who vouches for facts of columns: for all of them, or for those that are listed."""
@@ -340,6 +365,10 @@ class Claim:
             if name == "rows_are_rows":
                 whose = "its result" if "sql" in dict(self.reading) else "the table"
                 facts.append(f"that a person's data shape no rows of {whose} but that person's own (rows_are_rows)")
+            if name == "delimiter":
+                facts.append(f"that {value!r} separates cells")
+            if name == "encoding":
+                facts.append(f"that the text is encoded as {value}")
         nulls = [repr(value) for name, value in self.reading if name == "null_value"]
         return [*facts, *([f"that {', '.join(nulls)} stand for a missing value"] if nulls else [])]
 
@@ -367,7 +396,7 @@ def claim_from_dict(record: Mapping[str, Any]) -> Claim:
         person: dict[str, Any] = dict(fields["person"])
         fields["person"] = PersonFact(static=tuple(person.pop("static", ())), **person)
     fields["own"] = None if fields.get("own") is None else tuple(fields["own"])
-    fields["prices"] = tuple(FactPrice(**price) for price in fields.get("prices", ()))
+    fields["prices"] = tuple(_price_from_dict(price) for price in fields.get("prices", ()))
     fields["confirmed"] = tuple((by, tuple(facts)) for by, facts in fields.get("confirmed", ()))
     if fields.get("prior") is not None:
         prior: dict[str, Any] = dict(fields["prior"])
@@ -378,7 +407,19 @@ def claim_from_dict(record: Mapping[str, Any]) -> Claim:
     return Claim(**fields)
 
 
-def _at_least(amount: float | None, digits: int = 6) -> str:
+def _price_from_dict(record: Mapping[str, Any]) -> FactPrice:
+    fields: dict[str, Any] = dict(record)
+    kept = tuple((fact, tuple(values)) for fact, values in fields.pop("kept", ()))
+    return FactPrice(kept=kept, **fields)
+
+
+def _few(values: tuple[Any, ...]) -> str:
+    """The first values of a list; the record of the claim has all."""
+    more = len(values) - SHOWN_VALUES
+    return ", ".join(str(value) for value in values[:SHOWN_VALUES]) + (f" and {more} more" if more > 0 else "")
+
+
+def at_least(amount: float | None, digits: int = 6) -> str:
     """A bound with few digits, rounded up: what is printed must not promise more than what was proved."""
     assert amount is not None, "only a model with a guarantee has bounds"
     text = f"{amount:.{digits}g}"
@@ -388,7 +429,7 @@ def _at_least(amount: float | None, digits: int = 6) -> str:
 
 
 def _pair(epsilon: float | None, delta: float | None) -> str:
-    return f"epsilon = {_at_least(epsilon)}, delta = {_at_least(delta)}"
+    return f"epsilon = {at_least(epsilon)}, delta = {at_least(delta)}"
 
 
 def _where(price: FactPrice) -> str:

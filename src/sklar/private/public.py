@@ -2,8 +2,10 @@
 
 It is a table like any other and is read by the same code, so that its codes mean what those of the private rows mean.
 Nothing of it is protected. Here it has a room of its own class: a Door is never made over it, a `PublicRows` never over
-the rows of a fit, and `pipeline.fit` refuses a public table that is plainly the private one: the same object, file or
-table of a database, a folder and a file of it, a model of the same ledger. (Copies cannot be told.)
+the rows of a fit, and `pipeline.fit` refuses a public table that is plainly the private one: the same object, memory,
+file or table of a database, a copy of a pandas frame, a folder and a file of it, a model of the same ledger. Other
+copies are recognized only by comparing values, whose result may not leave the rows. They are looked for after the fit,
+by its noisy counts.
 """
 
 from __future__ import annotations
@@ -17,9 +19,12 @@ from sklar.arrays import Ints
 from sklar.errors import UsageError
 from sklar.rows import Rows, TableSpec, exact_counts, open_rows
 from sklar.rows.sources import address_of, open_source
+from sklar.rows.sources.memory import same_memory
 from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
+
+__all__ = ["PublicRows", "open_public", "public_columns", "same_memory", "same_table"]
 
 
 class PublicRows:

@@ -20,7 +20,9 @@ a private fit refuses it."""
 PROVENANCES: tuple[str, ...] = get_args(Provenance)
 DEFAULT: Provenance = "assumed"
 BOUGHT = ("pay", "measured")
-UNMEASURABLE = ("kind", "integer_labels", "other", "missing_value", "format", "resolution", "zone", "spelling")
+READING = ("kind", "integer_labels", "other", "missing_value", "format", "resolution", "zone", "spelling")
+"""Facts without which a column cannot be read or written."""
+UNMEASURABLE = (*READING, "levels", "parents", "calendar", "prefix")
 """Facts that no measurement can give: somebody knows them and says so."""
 
 Sources = tuple[tuple[str, Provenance], ...]
@@ -89,6 +91,13 @@ class Column:
     def provenance(self, fact: str) -> str:
         """Where one fact comes from."""
         return dict(self.sources).get(fact, "assumed")
+
+    def states(self, fact: str) -> bool:
+        """Whether a fact says anything: unset bins, empty lists and the like do not."""
+        value = getattr(self, fact)
+        if fact == "calendar":  # an empty list says that no part is measured
+            return value is not None
+        return value not in (None, (), "")
 
     @property
     def value_cells(self) -> int:
@@ -184,7 +193,7 @@ class Category(Labels):
     """Unordered labels. Values that are not listed become `other`, which decodes to the label given here.
 
     Codes may have coarser levels, on which dependence is modelled where single codes have too few rows for the noise.
-    They say how public labels are put together and nothing about rows, so they carry no provenance.
+    They are facts: whoever grouped labels by looking at the rows would give rows away.
 
     Values that are to be measured, and paid for, need not be listed: `Category(source="pay")`.
 
@@ -197,6 +206,7 @@ class Category(Labels):
     parents: Mapping[str, str] | tuple[tuple[str, str], ...] = ()
 
     kind: ClassVar[str] = "category"
+    facts: ClassVar[tuple[str, ...]] = (*Labels.facts, "levels", "parents")
     unlisted: ClassVar[str] = '; where nobody knows them, have them measured: source = { values = "pay" }'
 
     def __post_init__(self) -> None:
@@ -303,7 +313,7 @@ class Id(Column):
     source: SourceMark = ()
 
     kind: ClassVar[str] = "id"
-    facts: ClassVar[tuple[str, ...]] = ("kind",)  # the prefix speaks of fresh keys, not of the data
+    facts: ClassVar[tuple[str, ...]] = ("kind", "prefix")
     modelled: ClassVar[bool] = False
 
     def faults(self) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, dataclass, fields, replace
 from typing import Any, cast
 
 from sklar.errors import UsageError
-from sklar.schema.columns import UNMEASURABLE, Column, Ignore, Labels
+from sklar.schema.columns import READING, Category, Column, Id, Ignore, Labels
 from sklar.schema.persons.person import PAY_ROWS, Person
 from sklar.schema.rules import Rule
 
@@ -133,7 +133,20 @@ def describe_column(column: Column) -> str:
         words += f" of {shown}{f' and {more} more' if more > 0 else ''}"
     elif hasattr(column, "lower"):
         words += f" from {_short(getattr(column, 'lower'))} to {_short(getattr(column, 'upper'))}"  # noqa: B009
+    words += _describe_parts(column)
     return words + (", may be missing" if getattr(column, "nullable", False) else "")
+
+
+def _describe_parts(column: Column) -> str:
+    """How labels are grouped, which parts of the calendar are kept, and how new keys begin, where that is stated."""
+    if isinstance(column, Id):
+        return f", new keys begin with {column.prefix!r}" if column.prefix else ""
+    if isinstance(column, Category) and column.levels:
+        return f", grouped by the first {', '.join(map(str, column.levels))} characters"
+    if isinstance(column, Category) and column.parents:
+        return f", grouped under {len(set(dict(column.parents).values()))} parents"
+    calendar = getattr(column, "calendar", None)
+    return "" if calendar is None else f", calendar parts: {', '.join(calendar) or 'none'}"
 
 
 def marks_of(column: Column) -> str:
@@ -165,19 +178,20 @@ def confirmed_column(column: Column, kinds: Mapping[str, type[Column]], word: st
     absent = [f.name for f in fields(kinds[kind]) if _is_required(f) and f.name not in arguments]
     if absent:
         raise UsageError(f"a column of kind {kind} needs {' and '.join(absent)}")
-    unsaid = {fact for fact in _unconfirmed(column) if arguments.get(fact, getattr(column, fact)) in (None, ())}
+    made = kinds[kind](**arguments)
+    unsaid = {fact for fact in _unconfirmed(column) if fact in made.facts and not made.states(fact)}
     answered = dict.fromkeys({*facts, *unsaid} if facts else _unconfirmed(column), word)
     source = {fact: mark for fact, mark in {**dict(column.sources), **answered}.items() if fact in kinds[kind].facts}
-    return kinds[kind](**arguments, source=source)  # type: ignore[call-arg]
+    return replace(made, source=source)  # type: ignore[call-arg]
 
 
 def paid_column(column: Column) -> Column:
-    """The column whose measurable facts are to be paid for; grids and digits that were read off rows are dropped."""
+    """The column whose measurable facts are to be paid for; grids, digits and hierarchies read off rows are dropped."""
     payable = payable_facts(column)
     if not payable:
         raise UsageError(f"nothing of a column of kind {column.kind} can be measured: confirm it, or leave it out")
     source = {fact: word for fact, word in column.sources if word != "from-rows"} | dict.fromkeys(payable, "pay")
-    drawn = _unconfirmed(column) - {*payable, *UNMEASURABLE}
+    drawn = _unconfirmed(column) - {*payable, *READING}
     reset = {f.name: f.default for f in fields(column) if f.name in drawn and not _is_required(f)}
     return replace(column, **reset, source=source)  # type: ignore[call-arg]
 
@@ -258,7 +272,9 @@ def fact_from_text(kind: type[Column], fact: str, text: str, column: Column | No
         return _truth(fact, text)
     if fact == "values":
         return _labels(text, whole=isinstance(column, Labels) and column.integer_labels)
-    if fact in ("edges", "atoms"):
+    if fact == "parents":
+        return dict(_parent(part) for part in text.split(",") if part.strip())
+    if fact in ("edges", "atoms", "levels"):
         return tuple(_number(fact, part) for part in text.split(",") if part.strip())
     return text if kind.kind == "datetime" and fact != "bins" else _number(fact, text)
 
@@ -280,6 +296,13 @@ def _truth(fact: str, text: str) -> bool:
 def _labels(text: str, whole: bool) -> tuple[str, ...] | tuple[int, ...]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     return tuple(cast("int", _number("values", part)) for part in parts) if whole else tuple(parts)
+
+
+def _parent(text: str) -> tuple[str, str]:
+    label, colon, parent = (part.strip() for part in text.partition(":"))
+    if not (label and colon and parent):
+        raise UsageError(f"parents are pairs of a label and its parent, as I21: heart; found {text.strip()!r}")
+    return label, parent
 
 
 def _number(fact: str, text: str) -> int | float:

@@ -204,7 +204,7 @@ class Datetime(Ranged):
 
     kind: ClassVar[str] = "datetime"
     facts: ClassVar[tuple[str, ...]] = (
-        "kind", "lower", "upper", "resolution", "format", "zone", "bins", "nullable", "missing_value",
+        "kind", "lower", "upper", "resolution", "format", "zone", "calendar", "bins", "nullable", "missing_value",
     )  # fmt: skip
 
     def __post_init__(self) -> None:

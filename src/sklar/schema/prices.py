@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 RELATIONS = ("add-remove", "replace")
 
@@ -21,6 +22,9 @@ class Price:
         facts: What was bought, as "column.fact"; several facts of one measurement share its price.
         votes: Whether it protects a person whose rows share one vote.
         person: What tells the persons apart that it protects; None where each row is one.
+        kept: What the schema stated and the measurement kept or searched within (`keep_listed`), as the stated values
+            of each "column.fact". These facts were stated, not bought: they are not among `facts`.
+        reading: What was stated about reading the rows it was measured on (`ReadOptions.assumptions`).
     """
 
     fit: str
@@ -33,12 +37,17 @@ class Price:
     facts: Sequence[str]
     votes: bool = False
     person: str | None = None
+    kept: Mapping[str, Sequence[Any]] | tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    reading: Sequence[Sequence[str]] = ()
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "delta", "rho"):
             if type(getattr(self, name)) is int:
                 object.__setattr__(self, name, float(getattr(self, name)))
         object.__setattr__(self, "facts", tuple(self.facts))
+        pairs = self.kept.items() if isinstance(self.kept, Mapping) else self.kept
+        object.__setattr__(self, "kept", tuple((fact, tuple(values)) for fact, values in pairs))
+        object.__setattr__(self, "reading", tuple(tuple(pair) for pair in self.reading))
 
     def faults(self) -> list[str]:
         """Everything that is wrong with it."""
@@ -56,6 +65,10 @@ class Price:
             faults.append("person must be text")
         if not all(isinstance(fact, str) and "." in fact for fact in self.facts):
             faults.append('facts must be a list of texts, as ["age.lower", "age.upper"]')
+        if not all("." in fact and all(type(x) in (str, int, float) for x in values) for fact, values in self.kept):
+            faults.append('kept must list values by fact, as { "city.values" = ["Oslo", "Rome"] }')
+        if not all(len(pair) == 2 and all(isinstance(text, str) for text in pair) for pair in self.reading):
+            faults.append('reading must be a list of pairs of texts, as [["null_value", "NA"]]')
         return faults if self.fit else [*faults, "fit must name the measurement"]
 
 

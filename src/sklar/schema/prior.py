@@ -37,6 +37,7 @@ class PublicPrior:
         rows: Its number of rows.
         columns: The modelled columns that it has, as the schema codes them.
         pairs: Tables of the pairs of columns (0, 1), (0, 2), ... on their groups, one after the other.
+        promise: What is promised about the people behind it, if it was drawn from a model; empty for a table.
     """
 
     name: str
@@ -44,6 +45,7 @@ class PublicPrior:
     rows: int
     columns: tuple[PublicColumn, ...]
     pairs: Ints
+    promise: str = ""
 
     @cached_property
     def by_name(self) -> dict[str, PublicColumn]:
@@ -77,7 +79,7 @@ class PublicPrior:
     @cached_property
     def digest(self) -> str:
         """Recognizes it: the same for the same name and counts."""
-        names = [self.name, self.by, self.rows, *(column.name for column in self.columns)]
+        names = [self.name, self.by, self.promise, self.rows, *(column.name for column in self.columns)]
         digest = hashlib.sha256(json.dumps(names).encode())
         for column in self.columns:
             digest.update(np.ascontiguousarray(column.counts, dtype=np.int64).tobytes())

@@ -58,6 +58,20 @@ class ReadOptions:
             raise UsageError("counts is 'here' or 'database': where a table of a database is counted")
 
     @property
+    def assumptions(self) -> tuple[tuple[str, str], ...]:
+        """What was stated about reading the source that decides what the rows are, as pairs of a name and a text.
+
+        A claim, a model file, a price and the ledger's hash of a fit all state these pairs.
+        """
+        return (
+            *([("sql", self.sql)] if self.sql else []),
+            *([("rows_are_rows", "true")] if self.rows_are_rows else []),
+            *([("delimiter", self.delimiter)] if self.delimiter else []),
+            *([("encoding", self.encoding)] if self.encoding else []),
+            *(("null_value", text) for text in self.null_values),
+        )
+
+    @property
     def said(self) -> tuple[str, ...]:
         """Names of what was stated rather than left as it is."""
         return tuple(f.name for f in fields(ReadOptions) if getattr(self, f.name) != f.default)

@@ -238,7 +238,7 @@ class Schema(Mapping[str, Column]):
             fact
             for fact in column.facts
             if column.provenance(fact) == source
-            and getattr(column, fact) not in (None, ())
+            and column.states(fact)
             and (before.provenance(fact) == "from-rows" or getattr(before, fact, None) != getattr(column, fact))
         ]
 

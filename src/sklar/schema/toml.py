@@ -240,12 +240,24 @@ def _records(kind: type[R], word: str, entries: object, faults: list[str]) -> li
             faults.append(f"{word} {i}: it needs exactly {', '.join(sorted(needed))}")
         elif not isinstance(entry["facts"], list):
             faults.append(f"{word} {i}: facts must be a list")
+        elif not isinstance(kept := entry.get("kept", {}), dict) or not _are_lists(
+            list(cast("dict[str, Any]", kept).values())
+        ):
+            faults.append(f"{word} {i}: kept must be a table with a list of values for each fact")
+        elif not _are_lists(entry.get("reading", [])):
+            faults.append(f"{word} {i}: reading must be a list of pairs of texts")
     return [] if len(faults) > wrong else [kind(**entry) for entry in listed]
 
 
+def _are_lists(items: object) -> bool:
+    return isinstance(items, list) and all(isinstance(item, list) for item in cast("list[object]", items))
+
+
 def _record_entry(record: Price | Confirmation) -> dict[str, Any]:
-    entry = {f.name: getattr(record, f.name) for f in fields(record) if getattr(record, f.name) != f.default}
-    return entry | {"facts": list(record.facts)}
+    stated = {f.name: getattr(record, f.name) for f in fields(record) if getattr(record, f.name) != f.default}
+    entry = {name: value if name == "reading" else _plain_entry(value) for name, value in stated.items()}
+    pairs = {"reading": [list(pair) for pair in entry["reading"]]} if "reading" in entry else {}
+    return entry | pairs | {"facts": list(record.facts)}
 
 
 def _column_entry(column: Column) -> dict[str, Any]:

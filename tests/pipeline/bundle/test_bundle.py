@@ -12,6 +12,7 @@ import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,10 @@ import sklar
 from sklar.accounting.ledger.records import GENESIS, seal
 from sklar.cli.main import app
 from sklar.errors import LedgerError, OutputError, UsageError
-from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, manifest_of, packed
+from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, BundleError, archive_pieces, manifest_of, read_archive
+from sklar.pipeline.bundle.documents import claim_page
 from sklar.pipeline.bundle.keys import signature
+from sklar.pipeline.model_file import model_digest, read_model
 from sklar.report.page import NOTICE
 from tests.contracts.tables import people, schema
 
@@ -56,6 +59,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def members(file: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(file) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(parts: Mapping[str, bytes]) -> bytes:
+    return b"".join(archive_pieces(parts))
 
 
 def repacked(place: Path, changed: Mapping[str, bytes | None], key: str | None = "k") -> Path:
@@ -311,14 +318,75 @@ def test_bad_requests_write_nothing(place: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_report_goes_along_and_is_not_vouched_for(place: Path, tmp_path: Path) -> None:
+def test_a_report_goes_along_and_is_made_again_from_the_model(place: Path, tmp_path: Path) -> None:
     sklar.load(place / "m.sklar").report(tmp_path / "p.html")
     sklar.bundle(place / "m.sklar", tmp_path / "x.zip", rows=10, report=tmp_path / "p.html")
     found = sklar.verify(tmp_path / "x.zip")
-    assert found.ok and found["report.html"].ok is None
-    (tmp_path / "p.html").write_text("<!doctype html><p>What to expect of other rows.</p>")
-    sklar.bundle(place / "m.sklar", tmp_path / "y.zip", rows=10, report=tmp_path / "p.html")
-    assert wrong(sklar.verify(tmp_path / "y.zip")) == {"report.html"}
+    assert found.ok and found["report.html"].ok and "byte for byte" in found["report.html"].says
+    page = (tmp_path / "p.html").read_text()
+    digest = model_digest(read_model(place / "m.sklar"))[:16]
+    for forged in (
+        page.replace("</body>", "<script>alert(1)</script></body>"),
+        page.replace("epsilon = 1,", "epsilon = 0.01,"),
+    ):
+        assert forged != page and digest in forged
+        assert wrong(sklar.verify(repacked(place, {"report.html": forged.encode()}))) == {"report.html"}
+    (tmp_path / "p.html").write_text(f"<!doctype html><p>What to expect of other rows. {digest}</p>")
+    with pytest.raises(UsageError, match="not the report"):
+        sklar.bundle(place / "m.sklar", tmp_path / "y.zip", rows=10, report=tmp_path / "p.html")
+
+
+def test_the_page_of_a_claim_rounds_no_bound_down(place: Path) -> None:
+    stored = read_model(place / "m.sklar")
+    page = claim_page(replace(stored, claim=replace(stored.claim, epsilon=1.0000004, delta=1.0004e-9)))
+    assert "<td>1.00001</td>" in page and "<td>1.01e-9</td>" in page
+
+
+def test_a_bundle_is_a_zip_as_others_write_it(tmp_path: Path) -> None:
+    parts = {"manifest.json": b"{}", "a.txt": b"hello", "größe.csv": b"", "b.bin": bytes(3 * 2**20 + 5)}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in parts.items():
+            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            info.create_system, info.external_attr = 3, 0o644 << 16
+            archive.writestr(info, content)
+    assert packed(parts) == buffer.getvalue()
+    for name, content in parts.items():
+        (tmp_path / name).write_bytes(content)
+    assert b"".join(archive_pieces({name: tmp_path / name for name in parts})) == buffer.getvalue()
+
+
+def test_a_bundle_is_read_in_bounded_memory(place: Path, tmp_path: Path) -> None:
+    """A member may be as large as the manifest lists it: it is read in pieces, and never whole."""
+    whole = members(place / "b.zip")
+    kept = {name: content for name, content in whole.items() if name not in (MANIFEST, SIGNATURE)}
+    kept["synthetic.csv"] = kept["synthetic.csv"] + bytes(10**8)
+    facts = {k: v for k, v in json.loads(whole[MANIFEST]).items() if k not in ("members", "format", "version")}
+    with (tmp_path / "large.zip").open("wb") as file:
+        file.writelines(archive_pieces({MANIFEST: manifest_of(kept, facts), **kept}))
+    tracemalloc.start()
+    found = read_archive(tmp_path / "large.zip")
+    assert found.listed["synthetic.csv"].size > 10**8 and tracemalloc.get_traced_memory()[1] < 10**7
+    assert wrong(sklar.verify(tmp_path / "large.zip")) == {"rows"}
+    assert tracemalloc.get_traced_memory()[1] < 5 * 10**7
+    tracemalloc.stop()
+
+
+def test_no_more_is_read_than_the_manifest_lists(place: Path, tmp_path: Path) -> None:
+    """A member that is larger than listed, and a manifest beyond any, are refused by their headers."""
+    whole = members(place / "b.zip")
+    longer = packed({**whole, "synthetic.csv": whole["synthetic.csv"] + bytes(10**7)})
+    (tmp_path / "longer.zip").write_bytes(longer)
+    found = sklar.verify(tmp_path / "longer.zip")
+    assert wrong(found) == {"synthetic.csv"} and "than the manifest lists" in found["synthetic.csv"].says
+    (tmp_path / "wide.zip").write_bytes(packed({**whole, MANIFEST: whole[MANIFEST] + b" " * 2**21}))
+    assert wrong(sklar.verify(tmp_path / "wide.zip")) == {MANIFEST}
+    with (tmp_path / "sparse.zip").open("wb") as file:
+        file.truncate(2**40)
+    tracemalloc.start()
+    assert wrong(sklar.verify(tmp_path / "sparse.zip")) == {"archive"}
+    assert tracemalloc.get_traced_memory()[1] < 10**6
+    tracemalloc.stop()
 
 
 def test_a_manifest_or_a_table_that_says_more_is_found(place: Path, tmp_path: Path) -> None:
@@ -353,3 +421,30 @@ def test_the_commands_make_sign_and_check(place: Path, tmp_path: Path) -> None:
     assert made.exit_code == 0, made.output
     checked = run(app, ["verify", str(tmp_path / "p.release.zip"), "--key", str(tmp_path / "c.key.pub"), "--json"])
     assert checked.exit_code == 0 and json.loads(checked.stdout)["ok"]
+
+
+def test_no_document_says_that_sampled_rows_are_of_nobody(tmp_path: Path) -> None:
+    """Of a table with few values nearly every sampled row equals a real one: what is said must be true of it, too."""
+    table = people(300)[["sex", "region"]]
+    facts = sklar.Schema({name: schema()[name] for name in table})
+    model = sklar.fit(table, facts, method="independent", epsilon=20.0)
+    model.report(tmp_path / "p.public.html")
+    sklar.bundle(model, tmp_path / "b.zip", rows=100, report=tmp_path / "p.public.html")
+    whole = members(tmp_path / "b.zip")
+    real, drawn = table.astype(str).agg("|".join, axis=1), whole["synthetic.csv"].decode().splitlines()[1:]
+    assert len({row.replace(",", "|") for row in drawn} & set(real)) > 3
+    for name in ("README.txt", "croissant.json", "report.html"):
+        text = whole[name].decode()
+        assert "may equal" in text and "obody" not in text.split("may equal")[0], name
+
+
+def test_every_changed_bit_of_a_small_archive_is_found_and_its_part_named(tmp_path: Path) -> None:
+    parts = {"a.txt": b"hello", "b.csv": b"x,y\n"}
+    whole = packed({MANIFEST: manifest_of(parts, {"name": "b"}), **parts})
+    for at in range(8 * len(whole)):
+        changed = bytearray(whole)
+        changed[at // 8] ^= 1 << at % 8
+        (tmp_path / "x.zip").write_bytes(bytes(changed))
+        with pytest.raises(BundleError) as caught:
+            read_archive(tmp_path / "x.zip")
+        assert caught.value.part in {MANIFEST, "directory", *parts}, (at, caught.value.part)

@@ -22,6 +22,7 @@ from sklar.methods.registry import METHODS
 from sklar.pipeline.model_file import Stored, read_model, write_model
 from sklar.private.recorder import Recorder
 from sklar.release.values import NoisyCounts, read_line, record_line
+from sklar.schema.table import schema_from_toml, schema_to_toml
 from tests.contracts.tables import people, schema
 from tests.tiers import slow_unless
 
@@ -184,6 +185,89 @@ def test_facts_that_were_paid_for_within_the_fit_are_priced_too(tmp_path: Path) 
         return dataclasses.replace(stored, fit={**stored.fit, "paid": paid})
 
     assert not sklar.verify(forged_in(tmp_path, cheaper), ledger=tmp_path / "t.ledger").ok
+
+
+READ = sklar.ReadOptions(sql="SELECT age, region FROM data", rows_are_rows=True, null_values=["?"])
+PAY = {"age": sklar.Integer(0, 1000, source={"lower": "pay", "upper": "pay"}), "region": sklar.Category(["N", "S"])}
+"""The way a source is read, and a schema with facts to be paid for."""
+
+
+@pytest.mark.parametrize("paying", ["nothing", "within the fit", "before the fit"])
+def test_what_was_stated_about_reading_cannot_be_left_out(tmp_path: Path, paying: str) -> None:
+    """The query and the rest are assumptions: they cannot be deleted from a claim, nor from the record behind it."""
+    people(300)[["age", "region"]].to_csv(tmp_path / "t.csv", index=False)
+    sklar.Ledger.create(tmp_path / "t.ledger", "people", 90, 9e-8)
+    facts = sklar.Schema({**PAY, **({"age": sklar.Integer(0, 120)} if paying == "nothing" else {})})
+    options: dict[str, Any] = {"ledger": tmp_path / "t.ledger", "delta": 1e-9}
+    if paying == "before the fit":
+        facts = sklar.pay(tmp_path / "t.csv", facts, epsilon=5.0, read=READ, **options).schema
+    here = sklar.ReadOptions() if paying == "before the fit" else READ
+    model = sklar.fit(tmp_path / "t.csv", facts, method="independent", epsilon=20.0, read=here, **options)
+    model.save(tmp_path / "m.sklar")
+    assert {name for name, _ in model.claim.reading} == {"sql", "rows_are_rows", "null_value"}
+    assert "rows_are_rows" in str(model.claim)
+    honest = sklar.verify(tmp_path / "m.sklar", ledger=tmp_path / "t.ledger")
+    assert honest.ok, str(honest)
+
+    for gone in ("sql", "rows_are_rows", "null_value"):
+        rest = tuple(pair for pair in model.claim.reading if pair[0] != gone)
+
+        def silent(stored: Stored, rest: Any = rest) -> Stored:
+            return dataclasses.replace(stored, claim=dataclasses.replace(stored.claim, reading=rest))
+
+        def everywhere(stored: Stored, rest: Any = rest) -> Stored:
+            prices = [dataclasses.replace(price, reading=rest) for price in stored.schema.prices if price.reading]
+            others = [price for price in stored.schema.prices if not price.reading]
+            record = {**stored.fit, **({"reading": rest} if "reading" in stored.fit else {})}
+            schema = stored.schema.with_prices([*prices, *others])
+            return dataclasses.replace(silent(stored, rest), fit=record, schema=schema)
+
+        def by_another_version(stored: Stored, rest: Any = rest) -> Stored:
+            changed = everywhere(stored, rest)
+            made = {**changed.fit["versions"], "sklar": "0.0.1", "numpy": "1.0"}
+            claim = dataclasses.replace(changed.claim, version="0.0.1")
+            return dataclasses.replace(changed, claim=claim, fit={**changed.fit, "versions": made})
+
+        assert wrong(sklar.verify(forged_in(tmp_path, silent))) == {"claim"}
+        for change in (everywhere, by_another_version):
+            assert "ledger" in wrong(sklar.verify(forged_in(tmp_path, change), ledger=tmp_path / "t.ledger"))
+
+
+def test_the_settings_of_a_fit_that_paid_for_facts_are_those_of_its_ledger(tmp_path: Path) -> None:
+    people(300)[["age", "region"]].to_csv(tmp_path / "t.csv", index=False)
+    sklar.Ledger.create(tmp_path / "t.ledger", "people", 90, 9e-8)
+    facts = sklar.Schema(PAY).confirm("region", by="Ada", other="elsewhere")
+    fit: dict[str, Any] = {"method": "independent", "epsilon": 20.0, "ledger": tmp_path / "t.ledger"}
+    sklar.fit(tmp_path / "t.csv", facts, **fit).save(tmp_path / "m.sklar")
+
+    def by_another(stored: Stored) -> Stored:
+        """Says that somebody else vouches for a fact, in all places at once."""
+        claim = dataclasses.replace(stored.claim, confirmed=(("Bob", stored.claim.confirmed[0][1]),))
+        schema = schema_from_toml(schema_to_toml(stored.schema).replace("Ada", "Bob"))
+        told = _told(stored, asked=stored.fit["paid"]["asked"].replace("Ada", "Bob"))
+        return dataclasses.replace(told, claim=claim, schema=schema)
+
+    assert sklar.verify(tmp_path / "m.sklar", ledger=tmp_path / "t.ledger").ok
+    assert sklar.verify(forged_in(tmp_path, by_another)).ok  # nothing but the ledger knows better
+    assert wrong(sklar.verify(forged_in(tmp_path, by_another), ledger=tmp_path / "t.ledger")) == {"ledger"}
+
+
+@pytest.mark.parametrize("own", [(0.01, 1e-9), (1.0, 0.0), (3.0, 1e-9), None], ids=str)
+def test_what_the_fit_alone_is_said_to_cost_is_compared(place: Path, own: Any) -> None:
+    def other(stored: Stored) -> Stored:
+        return dataclasses.replace(stored, claim=dataclasses.replace(stored.claim, own=own))
+
+    assert "claim" in wrong(sklar.verify(forged(place, other)))
+
+
+def test_the_wording_of_a_claim_cannot_be_changed_in_the_name_of_another_version(place: Path) -> None:
+    def older(stored: Stored) -> Stored:
+        made = {**stored.fit["versions"], "sklar": "0.0.1"}
+        claim = dataclasses.replace(stored.claim, version="0.0.1", not_covered=())
+        return dataclasses.replace(stored, claim=claim, fit={**stored.fit, "versions": made})
+
+    found = sklar.verify(forged(place, older))
+    assert wrong(found) == {"claim"} and "sklar 0.0.1" in found["claim"].says
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,11 @@ def command(
     ] = 1e-10,
     rho: Rho = None,
     keep_listed: Annotated[
-        bool, typer.Option("--keep-listed", help="What is stated is public: keep labels, search within bounds.")
+        bool,
+        typer.Option(
+            "--keep-listed",
+            help="Vouch for what is stated: keep labels, search within bounds. Claims list it as assumed.",
+        ),
     ] = False,
     ledger: LedgerFile = None,
     new_ledger: NewLedger = False,

@@ -46,11 +46,15 @@ def occupied_range(noisy_counts: Ints, noise: Noise) -> tuple[int, int] | None:
     return first - before, last + after
 
 
-def with_bounds(column: Numeric, search: Search, found: tuple[int, int] | None) -> Numeric:
-    """The column with measured bounds, or with those of the public search where nothing stood out."""
-    if found is None:
-        return _marked(unbounded(column, search), "public")
-    return _marked(_between(column, search, *found), "measured")
+def with_bounds(
+    column: Numeric, search: Search, found: tuple[int, int] | None, *, keep_listed: bool = False
+) -> Numeric:
+    """The column with measured bounds, or with those of the public search where nothing stood out.
+
+    Bounds that were searched within stated ones rest on those: they are `assumed`.
+    """
+    bounded = unbounded(column, search) if found is None else _between(column, search, *found)
+    return _marked(bounded, "assumed" if keep_listed else "public" if found is None else "measured")
 
 
 def unbounded(column: Numeric, search: Search) -> Numeric:
@@ -216,7 +220,8 @@ def _round_values(smallest_power: int) -> list[float]:
 
 def _years(column: Datetime, lower: str | None, upper: str | None) -> Search:
     first, last = _range_of_days(lower, upper)
-    days = Datetime(first, last, resolution="day", format=column.format, nullable=True)
+    # Whole days are counted, however short the range: a calendar would take them apart.
+    days = Datetime(first, last, resolution="day", format=column.format, calendar=(), nullable=True)
     starts = days.grid.starts
     years = starts.astype("datetime64[D]").astype("datetime64[Y]").astype(np.int64)
     found, cells = np.unique(years, return_inverse=True)

@@ -71,7 +71,7 @@ def _unstated(column: Column) -> Column:
 def measuring_schema(schema: Schema, *, keep_listed: bool = False) -> Schema:
     """The public schema that the rows are read by: search ranges for bounds, and the columns whose labels are sought.
 
-    Nothing that is stated under a "pay" mark gets in here, unless it is kept because it is public.
+    Nothing that is stated under a "pay" mark gets in here, unless the custodian vouches for it (`keep_listed`).
     """
     columns: dict[str, Column] = dict.fromkeys(schema, Ignore())
     for name in bounds_to_pay(schema):
@@ -102,7 +102,8 @@ def measure_facts(door: Door, schema: Schema, *, keep_listed: bool = False) -> M
     Args:
         door: A Door over the `measuring_schema` of the same schema.
         schema: The schema with the marks.
-        keep_listed: The stated bounds and labels are public knowledge: search within the former, keep the latter.
+        keep_listed: The custodian vouches for the stated bounds and labels: search within the former, keep the latter.
+            Facts that come of it are `assumed`.
     """
     noise = door.allowance.noise(door.unit, measured_columns(schema))
     columns = {**dict(schema), **_bounds(door, schema, noise, keep_listed), **_found(door, schema, noise, keep_listed)}
@@ -145,7 +146,12 @@ def _bounds(door: Door, schema: Schema, noise: Noise, keep_listed: bool) -> dict
     tables = [RecodedTable(columns=(name,), lookups=(s.lookup,), noise=noise) for name, s in searches.items()]
     counted = door.count_recoded(tables, "bounds")
     return {
-        name: with_bounds(_numeric(schema, name), search, occupied_range(release.counts[: search.cells], noise))
+        name: with_bounds(
+            _numeric(schema, name),
+            search,
+            occupied_range(release.counts[: search.cells], noise),
+            keep_listed=keep_listed,
+        )
         for (name, search), release in zip(searches.items(), counted, strict=True)
     }
 
@@ -187,9 +193,13 @@ def _note(name: str, column: Column) -> str:
         if column.provenance("values") == "public":
             return f"{name}: no label stood out above the noise; all rows become '{column.other}'"
         listed = ", ".join(str(value) for value in column.values[:5])
-        return f"{name}: {len(column.values)} labels ({listed}{', ...' if len(column.values) > 5 else ''})"
+        stated = "" if column.provenance("values") == "measured" else ", those stated among them"
+        return f"{name}: {len(column.values)} labels ({listed}{', ...' if len(column.values) > 5 else ''}){stated}"
     range_ = f"{getattr(column, 'lower')} to {getattr(column, 'upper')}"  # noqa: B009
-    if "measured" not in (column.provenance("lower"), column.provenance("upper")):
+    words = {column.provenance("lower"), column.provenance("upper")}
+    if words == {"assumed"}:
+        return f"{name}: {range_}, searched within the stated bounds"
+    if "measured" not in words:
         return f"{name}: nothing stood out above the noise; the public range stays, {range_}"
     return f"{name}: {range_}"
 
@@ -208,12 +218,12 @@ _WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,18}))(?:\.0)?")
 
 
 def with_labels(column: Labels, found: Iterable[str], *, keep_listed: bool = False) -> Labels:
-    """The column with the labels that were found, after those it lists if these are public."""
-    listed = column.values if keep_listed else ()
+    """The column with the labels that were found, after those it lists if somebody vouches for these."""
+    listed = column.values if keep_listed and column.values != (ANY_LABEL,) else ()
     new = _integers(found) if column.integer_labels else sorted(found)
     more = [label for label in new if label not in listed and label != column.other]
     values = sorted([*listed, *more]) if column.ordered else [*listed, *more]  # type: ignore[type-var]
-    word = "measured" if values else "public"
+    word = "assumed" if listed else "measured" if values else "public"
     placeholder = NOTHING_FOUND[column.integer_labels]
     source = {**dict(column.sources), "values": word}
     other = column.other if values or column.other != placeholder else None

@@ -1,18 +1,19 @@
 """Which facts of a schema are marked "pay", and whether they can be measured at all.
 
 What a schema states under such a mark may have been read off the rows, as in a draft. So it is never used: bounds are
-searched over a public range, and lists of labels are found afresh. Only with `keep_listed`, by which the custodian says
-that the stated facts are public, do they limit the search (bounds) or stay (labels).
+searched over a public range, and lists of labels are found afresh. Only with `keep_listed`, by which the custodian
+vouches for the stated facts, do they limit the search (bounds) or stay (labels). Such facts are `assumed`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from sklar.errors import SchemaError
 from sklar.model.margins.margin import Margin
-from sklar.schema.columns import Category, Column, Labels
+from sklar.schema.columns import ANY_LABEL, Category, Column, Labels
 from sklar.schema.confirming import MEASURABLE
 from sklar.schema.coordinates import Difference, fitted_coordinates
 from sklar.schema.numbers import Integer, Real
@@ -44,6 +45,14 @@ def labels_to_pay(schema: Schema) -> tuple[str, ...]:
     return tuple(name for name, fact in schema.facts_by_provenance(PAY) if fact == "values")
 
 
+def listed_facts(schema: Schema) -> dict[str, tuple[Any, ...]]:
+    """The bounds and labels stated under "pay" marks, by "column.fact"; the stand-in for unknown labels is none."""
+    marked = [pair for pair in schema.facts_by_provenance(PAY) if pair[1] in ("lower", "upper", "values")]
+    stated = {f"{name}.{fact}": getattr(schema[name], fact) for name, fact in marked}
+    listed = {fact: value if isinstance(value, tuple) else (value,) for fact, value in stated.items()}
+    return {fact: values for fact, values in listed.items() if values != (ANY_LABEL,)}
+
+
 def require_payable(schema: Schema) -> None:
     """Refuse, before anything is spent, marks on facts that cannot be measured, or that rules lean on."""
     faults = [f"column '{name}': {fault}" for name, column in schema.items() for fault in _column_faults(column)]
@@ -54,14 +63,9 @@ def require_payable(schema: Schema) -> None:
         raise SchemaError(faults)
 
 
-def _is_stated(column: Column, fact: str) -> bool:
-    """Whether a fact says anything: unset bins, empty edges and the like do not."""
-    return getattr(column, fact) not in (None, (), False)
-
-
 def _column_faults(column: Column) -> list[str]:
     paid = [fact for fact, word in column.sources if word == PAY]
-    unmeasurable = [fact for fact in paid if fact not in MEASURABLE and _is_stated(column, fact)]
+    unmeasurable = [fact for fact in paid if fact not in MEASURABLE and column.states(fact)]
     faults = [f"{fact} cannot be measured: confirm it, or delete it" for fact in unmeasurable]
     if isinstance(column, Integer | Real) and column.edges and {"lower", "upper"} & set(paid):
         faults.append("its edges fix its bounds: delete edges to pay for the bounds")

@@ -1,32 +1,44 @@
 """The zip of a bundle: stored members in a fixed order, so that every byte of it follows from what it holds.
 
-A changed byte is therefore found wherever it lies, in a member or between them, and told by the part it lies in.
+A changed byte is therefore found wherever it lies, in a member or between them, and told by the part it lies in. The
+manifest comes first and lists the size of every member. A bundle is read from its beginning to its end, a piece at a
+time: never more of a member than the manifest lists, and never a whole one into memory unless somebody asks for it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import stat
-import zipfile
-from collections.abc import Mapping
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
-from sklar.errors import ModelFileError, UsageError
+from sklar.errors import ModelFileError, OutputError, UsageError
 
 FORMAT = "sklar-release"
-VERSION = 1
+VERSION = 2
 MANIFEST = "manifest.json"
 SIGNATURE = "signature.json"
-MAX_BYTES = 8 * 2**30
-"""A bundle larger than this is refused."""
+MAX_BYTES = 2**32 - 2**20
+"""A bundle larger than this is neither written nor read: offsets in a plain zip have 32 bits."""
+MAX_MANIFEST_BYTES = 2**20
+MAX_SIGNATURE_BYTES = 2**14
 MOST_MEMBERS = 100
-_DATE = (1980, 1, 1, 0, 0, 0)
+MAX_NAME_BYTES = 400
+PIECE_BYTES = 2**20
+"""A member is read and written in pieces of this size."""
+Content = bytes | Path
+"""What a member holds, or the file that holds it."""
+_LOCAL, _CENTRAL, _END = struct.Struct("<4s5H3L2H"), struct.Struct("<4s4B4H3L5H2L"), struct.Struct("<4s4H2LH")
 _MAGIC = b"PK\x03\x04"
+_DATE = 1 << 5 | 1
+"""The first of January 1980, as a zip counts."""
 
 
 class BundleError(ModelFileError):
@@ -41,21 +53,96 @@ class BundleError(ModelFileError):
         self.part = part
 
 
-def packed(members: Mapping[str, bytes]) -> bytes:
-    """The bytes of the archive: the same members give the same bytes, on any machine."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in members.items():
-            info = zipfile.ZipInfo(name, _DATE)
-            info.create_system, info.external_attr = 3, 0o644 << 16
-            archive.writestr(info, content)
-    return buffer.getvalue()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checksum:
+    """What recognizes the content of a member: its size, SHA-256 and CRC."""
+
+    size: int
+    sha256: str
+    crc: int
 
 
-def manifest_of(members: Mapping[str, bytes], facts: Mapping[str, Any]) -> bytes:
-    """The list of all members with their hashes, and what is told about the bundle as a whole."""
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
-    listing = {"format": FORMAT, "version": VERSION, **facts, "members": digests}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """Where the content of a member lies in a bundle, and what recognizes it."""
+
+    offset: int
+    checksum: Checksum
+
+
+def checksum_of(content: Content) -> Checksum:
+    """Sum up a content, a piece at a time."""
+    return _sum_pieces(_pieces(content))
+
+
+def _sum_pieces(pieces: Iterator[bytes]) -> Checksum:
+    size, crc, digest = 0, 0, hashlib.sha256()
+    for piece in pieces:
+        size, crc = size + len(piece), zlib.crc32(piece, crc)
+        digest.update(piece)
+    return Checksum(size=size, sha256=digest.hexdigest(), crc=crc)
+
+
+def _pieces(content: Content) -> Iterator[bytes]:
+    if isinstance(content, bytes):
+        yield content
+        return
+    with content.open("rb") as file:
+        yield from _read_pieces(file, content.stat().st_size)
+
+
+def _read_pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
+    while size and (piece := file.read(min(size, PIECE_BYTES))):
+        size -= len(piece)
+        yield piece
+
+
+def archive_pieces(members: Mapping[str, Content]) -> Iterator[bytes]:
+    """The bytes of the archive, in pieces: the same members give the same bytes, on any machine."""
+    found: dict[str, Member] = {}
+    at = 0
+    for name, content in members.items():
+        checksum = checksum_of(content)
+        header = _local_header(name, checksum)
+        found[name] = Member(offset=at, checksum=checksum)
+        at += len(header) + checksum.size
+        if at > MAX_BYTES:
+            raise OutputError(f"a bundle holds at most {MAX_BYTES >> 20:,} MiB: bundle fewer rows")
+        yield header
+        yield from _pieces(content)
+    yield _directory(found, at)
+
+
+def _local_header(name: str, checksum: Checksum) -> bytes:
+    spelt, size = name.encode(), checksum.size
+    return _LOCAL.pack(_MAGIC, 20, _flags(name), 0, 0, _DATE, checksum.crc, size, size, len(spelt), 0) + spelt
+
+
+def _directory(members: Mapping[str, Member], start: int) -> bytes:
+    """The end of an archive, of members whose offset is that of their header."""
+    entries = b"".join(_directory_entry(name, member) for name, member in members.items())
+    count = len(members)
+    return entries + _END.pack(b"PK\x05\x06", 0, 0, count, count, len(entries), start, 0)
+
+
+def _directory_entry(name: str, member: Member) -> bytes:
+    spelt, size = name.encode(), member.checksum.size
+    fixed = _CENTRAL.pack(
+        b"PK\x01\x02", 20, 3, 20, 0, _flags(name), 0, 0, _DATE, member.checksum.crc, size, size, len(spelt), 0, 0, 0, 0,
+        0o644 << 16, member.offset,
+    )  # fmt: skip
+    return fixed + spelt
+
+
+def _flags(name: str) -> int:
+    return 0 if name.isascii() else 0x800
+
+
+def manifest_of(members: Mapping[str, Content | Checksum], facts: Mapping[str, Any]) -> bytes:
+    """The list of all members with sizes and hashes, and what is told about the bundle as a whole."""
+    found = {name: one if isinstance(one, Checksum) else checksum_of(one) for name, one in members.items()}
+    listed = {name: {"bytes": one.size, "sha256": one.sha256} for name, one in found.items()}
+    listing = {"format": FORMAT, "version": VERSION, **facts, "members": listed}
     return json.dumps(listing, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
 
 
@@ -72,81 +159,171 @@ def is_bundle(path: str | PathLike[str]) -> bool:
     return named or (head.startswith(_MAGIC) and FORMAT.encode() in head)
 
 
-def read_archive(path: str | PathLike[str]) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """Members (the manifest and the signature among them) and the manifest, of a bundle whose every byte is in order.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    """A bundle whose every byte is in order.
+
+    Attributes:
+        manifest: The manifest, parsed.
+        members: All members, the manifest and the signature among them.
+    """
+
+    path: Path
+    manifest: dict[str, Any]
+    members: dict[str, Member]
+
+    @property
+    def listed(self) -> dict[str, Checksum]:
+        """What the manifest lists, in the order of the bundle."""
+        return {n: member.checksum for n, member in self.members.items() if n not in (MANIFEST, SIGNATURE)}
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """The content of a member, a piece at a time."""
+        with self.path.open("rb") as file:
+            file.seek(self.members[name].offset)
+            yield from _read_pieces(file, self.members[name].checksum.size)
+
+    def read(self, name: str) -> bytes:
+        """The content of a small member."""
+        return b"".join(self.pieces(name))
+
+    def extract(self, name: str, folder: Path) -> Path:
+        """Write a member to a folder; returns its path."""
+        with (folder / name).open("wb") as file:
+            file.writelines(self.pieces(name))
+        return folder / name
+
+
+def read_archive(path: str | PathLike[str]) -> Archive:
+    """Check every byte of a bundle, from its beginning to its end.
 
     Raises:
-        BundleError: It is not; the error names the part.
+        BundleError: A byte is not in order; the error names the part.
     """
-    content = _content(path)
-    members = _members(content)
-    manifest = _manifest(members)
-    listed = dict(manifest["members"])
-    for name in members:
-        if name not in (MANIFEST, SIGNATURE) and name not in listed:
-            raise BundleError(name, f"'{name}' is in the bundle and not in its manifest")
-    for name, digest in listed.items():
-        if name not in members:
-            raise BundleError(name, f"'{name}' is in the manifest and not in the bundle")
-        if hashlib.sha256(members[name]).hexdigest() != digest:
-            raise BundleError(name, f"'{name}' was changed: its hash is not that of the manifest")
-    whole = packed(members)
-    if whole != content:
-        raise _misplaced(whole, content, members)
-    return members, manifest
-
-
-def _content(path: str | PathLike[str]) -> bytes:
-    name = os.fspath(path)
+    place, size = Path(path), _size(path)
+    found: dict[str, Member] = {}
+    headers: dict[str, Member] = {}
+    manifest: dict[str, Any] = {}
     try:
-        status = os.stat(name)
-        if not stat.S_ISREG(status.st_mode):
-            raise UsageError(f"cannot read the bundle {name}: it is not a regular file")
-        if status.st_size > MAX_BYTES:
-            raise BundleError("archive", f"it is larger than {MAX_BYTES >> 30} GiB and is refused")
-        return Path(name).read_bytes()
+        with place.open("rb") as file:
+            known = _names_in_directory(file, size)
+            while (head := file.read(_LOCAL.size)).startswith(_MAGIC):
+                at = file.tell() - len(head)
+                name, stated = _stated_header(file, head, found, size, known)
+                if stated > _allowed_bytes(name, manifest, known):
+                    raise BundleError(name, f"'{name}' is larger than it may be, or than the manifest lists it")
+                found[name] = Member(offset=file.tell(), checksum=_sum_pieces(_read_pieces(file, stated)))
+                headers[name] = Member(offset=at, checksum=found[name].checksum)
+                _require_header(file, at, name, found[name])
+                if name == MANIFEST:
+                    file.seek(found[name].offset)
+                    manifest = _parsed(file.read(stated))
+                    file.seek(found[name].offset + stated)
+                _require_listed(name, found[name].checksum, manifest)
+            _require_all(found, manifest)
+            start = file.tell() - len(head)
+            expected = _directory(headers, start)
+            file.seek(start)
+            if file.read(len(expected) + 1) != expected:
+                raise BundleError("directory", "the directory of the archive was changed, or something was added to it")
     except OSError as error:
-        raise UsageError(f"cannot read the bundle {name}: {error.strerror or 'it is not readable'}") from None
+        raise UsageError(f"cannot read the bundle {place}: {error.strerror or 'it is not readable'}") from None
+    return Archive(path=place, manifest=manifest, members=found)
 
 
-def _members(content: bytes) -> dict[str, bytes]:
-    members: dict[str, bytes] = {}
+def _size(path: str | PathLike[str]) -> int:
     try:
-        archive = zipfile.ZipFile(io.BytesIO(content))
-    except (zipfile.BadZipFile, ValueError, EOFError, OSError, NotImplementedError, UnicodeDecodeError):
-        raise BundleError("directory", "the directory of the archive is damaged, or it is cut short") from None
-    listed = archive.infolist()
-    if len(listed) > MOST_MEMBERS:
-        raise BundleError("directory", "it has more members than any bundle")
-    for info in listed:
-        name = info.filename.encode()
-        if content[info.header_offset + 30 : info.header_offset + 30 + len(name)] != name:
-            raise BundleError("directory", "the directory of the archive names other members than the archive has")
-        _require_plain(info, members)
-        try:
-            members[info.filename] = archive.read(info)
-        except Exception:
-            raise BundleError(info.filename, f"'{info.filename}' is damaged: it cannot be read as written") from None
-    return members
+        status = os.stat(path)
+    except OSError as error:
+        raise UsageError(f"cannot read the bundle {os.fspath(path)}: {error.strerror}") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise UsageError(f"cannot read the bundle {os.fspath(path)}: it is not a regular file")
+    if status.st_size > MAX_BYTES:
+        raise BundleError("archive", f"it is larger than {MAX_BYTES >> 20:,} MiB and is refused")
+    return status.st_size
 
 
-def _require_plain(info: zipfile.ZipInfo, members: Mapping[str, bytes]) -> None:
-    """Members are stored as they are, once, in no folder: so nothing unpacks to more, or to elsewhere."""
-    name = info.filename
-    shown = name if name.isprintable() and len(name) < 100 else "?"
-    if "/" in name or "\\" in name or ".." in name or not name.isprintable():
+def _names_in_directory(file: BinaryIO, size: int) -> set[str]:
+    """The names that the directory at the end of an archive lists; the file is left at its beginning."""
+    file.seek(max(size - _END.size, 0))
+    last = file.read(_END.size)
+    stated = _END.unpack(last)[5] if len(last) == _END.size else 0
+    file.seek(max(size - _END.size - min(stated, MOST_MEMBERS * (_CENTRAL.size + MAX_NAME_BYTES)), 0))
+    names: set[str] = set()
+    while len(entry := file.read(_CENTRAL.size)) == _CENTRAL.size:
+        names.add(file.read(_CENTRAL.unpack(entry)[12]).decode(errors="replace"))
+    file.seek(0)
+    return names
+
+
+def _part(name: str, known: set[str]) -> str:
+    """What a member of a strange name is called: by it if the directory has it, too; else its header was changed."""
+    if name not in known:
+        return "directory"
+    return name if name.isprintable() and len(name) < 100 else "?"
+
+
+def _stated_header(
+    file: BinaryIO, head: bytes, found: Mapping[str, Member], size: int, known: set[str]
+) -> tuple[str, int]:
+    """The name and the size that the header of the next member states; both are plausible."""
+    if len(head) < _LOCAL.size:
+        raise BundleError("directory", "the archive is cut short")
+    _, _, flags, method, _, _, _, packed, stated, length, _ = _LOCAL.unpack(head)
+    name = file.read(min(length, MAX_NAME_BYTES)).decode(errors="replace")
+    shown = _part(name, known)
+    if not found and name != MANIFEST:
+        raise BundleError(MANIFEST, "it has no manifest, or another name for it: it is not a bundle of Sklar")
+    if "/" in name or "\\" in name or ".." in name or not name.isprintable() or length > MAX_NAME_BYTES:
         raise BundleError(shown, f"the name of the member '{shown}' leads out of the bundle")
-    if name in members:
+    if name in found:
         raise BundleError(shown, f"the bundle has two members '{shown}'")
-    if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size or info.flag_bits & 1:
+    if method or packed != stated or flags & 1:  # nothing unpacks to more than it is
         raise BundleError(shown, f"'{shown}' is not stored as bundles store their members")
+    if len(found) >= MOST_MEMBERS:
+        raise BundleError("directory", "it has more members than any bundle")
+    if file.tell() + stated > size:
+        raise BundleError("directory", "the archive is cut short")
+    return name, stated
 
 
-def _manifest(members: Mapping[str, bytes]) -> dict[str, Any]:
-    if MANIFEST not in members:
-        raise BundleError(MANIFEST, "it has no manifest: it is not a bundle of Sklar")
+def _allowed_bytes(name: str, manifest: Mapping[str, Any], known: set[str]) -> int:
+    """The most bytes that may be read of a member."""
+    if name in (MANIFEST, SIGNATURE):
+        return MAX_MANIFEST_BYTES if name == MANIFEST else MAX_SIGNATURE_BYTES
+    if name not in manifest["members"]:
+        raise BundleError(_part(name, known), f"'{name}' is in the bundle and not in its manifest")
+    return manifest["members"][name]["bytes"]
+
+
+def _require_header(file: BinaryIO, at: int, name: str, member: Member) -> None:
+    """Refuse a header that is not the one that a member of this content has."""
+    expected = _local_header(name, member.checksum)
+    after = file.tell()
+    file.seek(at)
+    if file.read(len(expected)) != expected:
+        raise BundleError(name, f"'{name}' was changed: the archive's header of it is not that of its content")
+    file.seek(after)
+
+
+def _require_listed(name: str, checksum: Checksum, manifest: Mapping[str, Any]) -> None:
+    if name in (MANIFEST, SIGNATURE):
+        return
+    if {"bytes": checksum.size, "sha256": checksum.sha256} != manifest["members"][name]:
+        raise BundleError(name, f"'{name}' was changed: its size or hash is not that of the manifest")
+
+
+def _require_all(found: Mapping[str, Member], manifest: Mapping[str, Any]) -> None:
+    if not found:
+        raise BundleError("directory", "the beginning of the archive is damaged, or it is cut short")
+    for name in manifest["members"]:
+        if name not in found:
+            raise BundleError(name, f"'{name}' is in the manifest and not in the bundle, or its header was changed")
+
+
+def _parsed(content: bytes) -> dict[str, Any]:
     try:
-        manifest = json.loads(members[MANIFEST])
+        manifest = json.loads(content)
         known, version = manifest["format"] == FORMAT, manifest["version"]
         dict(manifest["members"])
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -155,16 +332,7 @@ def _manifest(members: Mapping[str, bytes]) -> dict[str, Any]:
         raise BundleError(
             MANIFEST, f"it is a bundle of format version {str(version)[:20]}; this Sklar reads version {VERSION}"
         )
+    for entry in manifest["members"].values():
+        if not isinstance(entry, dict) or type(cast("dict[str, Any]", entry).get("bytes")) is not int:
+            raise BundleError(MANIFEST, "its manifest does not list the sizes of members")
     return manifest
-
-
-def _misplaced(whole: bytes, content: bytes, members: Mapping[str, bytes]) -> BundleError:
-    """Which part of the archive holds the first byte that does not follow from the members."""
-    shorter = min(len(whole), len(content))
-    place = next((i for i in range(shorter) if whole[i] != content[i]), shorter)
-    end = 0
-    for name, data in members.items():
-        end += 30 + len(name.encode()) + len(data)
-        if place < end:
-            return BundleError(name, f"the archive's header of '{name}' was changed")
-    return BundleError("directory", "the directory of the archive was changed, or something was added to it")

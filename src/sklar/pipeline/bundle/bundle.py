@@ -12,17 +12,17 @@ from typing import Any
 from sklar.accounting.ledger import read_ledger
 from sklar.accounting.ledger.records import GENESIS, seal
 from sklar.errors import LedgerError, OutputError, UsageError
-from sklar.export.atomic import require_writable, write_bytes
+from sklar.export.atomic import atomic_file, require_writable
 from sklar.export.write import write_table
 from sklar.model.linked import LinkedModel
-from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, manifest_of, packed
+from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, Content, archive_pieces, checksum_of, manifest_of
 from sklar.pipeline.bundle.documents import as_json, croissant, documents, registry_record, synthetic_tables
 from sklar.pipeline.bundle.keys import signature
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored, write_model
+from sklar.pipeline.public_report.report import public_report
 from sklar.pipeline.sampling.write import SampleRequest, sample_to_file, tells_two_tables
 from sklar.release.values import line_digest, record_line
-from sklar.report.page import NOTICE
 
 MODEL = "model.sklar"
 LEDGER = "ledger.jsonl"
@@ -52,7 +52,7 @@ def bundle(
         seed: Seed of the rows. It is published, so that anyone can draw them again.
         ledger: The ledger the fit was charged to; its lines up to the end of the fit go along.
         sign: A private key of `sklar key`.
-        report: A page that may be published, to go along.
+        report: The page that `model.report` wrote, to go along. It must be the one that this model gives.
         name: What the release is called; by default after the file.
 
     Returns:
@@ -66,12 +66,14 @@ def bundle(
     stored = stored_of(fitted)
     title = name or place.name.removesuffix(".zip").removesuffix(".release") or "release"
     count = _usual_rows(fitted) if rows is None else rows
-    members = members_of(stored, title, count, seed, None if ledger is None else extract(ledger, stored))
-    if report is not None:
-        members[REPORT] = _public_page(report)
-    manifest = manifest_of(members, release_facts(stored, {"name": title, "rows": count, "seed": seed}))
-    signed = {} if sign is None else {SIGNATURE: signature(manifest, sign)}
-    write_bytes(place, packed({MANIFEST: manifest, **signed, **members}))
+    page = {} if report is None else {REPORT: _public_page(report, stored)}
+    lines = None if ledger is None else extract(ledger, stored)
+    with tempfile.TemporaryDirectory() as folder:
+        members = {**members_of(stored, title, count, seed, Path(folder), lines), **page}
+        manifest = manifest_of(members, release_facts(stored, {"name": title, "rows": count, "seed": seed}))
+        signed = {} if sign is None else {SIGNATURE: signature(manifest, sign)}
+        with atomic_file(place) as file:
+            file.writelines(archive_pieces({MANIFEST: manifest, **signed, **members}))
     return place
 
 
@@ -89,17 +91,20 @@ def release_facts(stored: Stored, drawn: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": drawn["name"], "rows": drawn["rows"], "seed": drawn["seed"], **told}
 
 
-def members_of(stored: Stored, name: str, rows: int, seed: int, ledger: bytes | None = None) -> dict[str, bytes]:
-    """All members but manifest, signature and report; they follow from these arguments."""
-    with tempfile.TemporaryDirectory() as folder:
-        write_model(stored, Path(folder) / MODEL)
-        tables = {name: (Path(folder) / name).read_bytes() for name in _write_rows(stored, Path(folder), rows, seed)}
-        model = (Path(folder) / MODEL).read_bytes()
+def members_of(
+    stored: Stored, name: str, rows: int, seed: int, folder: Path, ledger: Content | None = None
+) -> dict[str, Content]:
+    """All members but manifest, signature and report; they follow from these arguments.
+
+    The model and the rows are written to the folder.
+    """
+    write_model(stored, folder / MODEL)
+    tables: dict[str, Content] = {file: folder / file for file in _write_rows(stored, folder, rows, seed)}
     return {
         **documents(stored),
-        "croissant.json": as_json(croissant(stored, name, tables)),
+        "croissant.json": as_json(croissant(stored, name, {file: checksum_of(one) for file, one in tables.items()})),
         "registry.json": as_json(registry_record(stored, name, rows)),
-        MODEL: model,
+        MODEL: folder / MODEL,
         **tables,
         **({} if ledger is None else {LEDGER: ledger}),
     }
@@ -145,18 +150,21 @@ def _load(model: Place) -> Model:
     return load(model)
 
 
-def _public_page(path: Place) -> bytes:
+def _public_page(path: Place, stored: Stored) -> bytes:
     if os.fspath(path).endswith(".custodian.html"):
         raise UsageError("a report for the custodian is computed from real rows and cannot go into a release")
     try:
         page = Path(path).read_bytes()
     except OSError as error:
         raise OutputError(f"cannot read the report {os.fspath(path)}: {error.strerror}") from None
-    if not page.lower().startswith(b"<!doctype html") or NOTICE.encode() in page:
-        raise UsageError("a release takes a page that may be published, not a table and not a page for the custodian")
+    if page != report_page(stored):
+        raise UsageError(
+            f"{os.fspath(path)} is not the report that may be published of this model: make it with model.report() "
+            "(`sklar report MODEL`), by the version that makes the bundle"
+        )
     return page
 
 
-def remade(stored: Stored, manifest: Mapping[str, Any], ledger: bytes | None) -> dict[str, bytes]:
-    """The members as this Sklar makes them from a bundle's own model and settings."""
-    return members_of(stored, str(manifest["name"]), int(manifest["rows"]), int(manifest["seed"]), ledger)
+def report_page(stored: Stored) -> bytes:
+    """The report of a model, which follows from the model to the last byte."""
+    return public_report(stored).page().encode()

@@ -7,14 +7,14 @@ and for what, who is protected, with which parameters, by which mechanisms, acco
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sklar.accounting.claim import Claim
+from sklar.accounting.claim import Claim, at_least
+from sklar.pipeline.bundle.archive import Checksum
 from sklar.pipeline.inspection import inspect_model
 from sklar.pipeline.model_file import Stored, model_digest
 from sklar.report.page import render
@@ -26,7 +26,7 @@ from sklar.schema.table import Schema, schema_to_toml
 README = """\
 What is in this release
 =======================
-synthetic.csv, synthetic.parquet   synthetic rows: nobody in them exists (of two tables, each by its name)
+synthetic.csv, synthetic.parquet   rows sampled from a model of a real table; a row may equal a real one
 claim.html, claim.json             what is promised about the people in the real table; the page can be signed
 report.html                        what the release is worth, if the custodian put it in
 model.sklar                        the model the rows were drawn from; draws more rows, at no further cost
@@ -38,6 +38,13 @@ signature.json                     the custodian's signature of the manifest, if
 
 Check it:  sklar verify THIS.zip --key custodian.pub
 """
+
+
+SYNTHETIC = (
+    "The rows are synthetic: they were sampled from a model of a real table. A sampled row may equal a row of that "
+    "table, by chance or because many people share its values."
+)
+"""What is said of sampled rows wherever they are described to others."""
 
 
 def documents(stored: Stored) -> dict[str, bytes]:
@@ -62,8 +69,9 @@ def _facts(claim: Claim) -> list[tuple[str, str]]:
     if not claim.guarantee:
         return [("Method", claim.method)]
     return [
-        ("Epsilon", f"{claim.epsilon:.6g}"),
-        ("Delta", f"{claim.delta:.3g}"),
+        ("Epsilon", at_least(claim.epsilon)),
+        ("Delta", at_least(claim.delta, 3)),
+        *([("Given", f"a prior taken as public: '{claim.prior.name}'")] if claim.prior is not None else []),
         ("Protected", claim.protected),
         ("Method", claim.method),
         ("Ledger", "none" if claim.ledger is None else f"'{claim.ledger.name}', {_fits(claim.ledger.fits)}"),
@@ -135,7 +143,7 @@ def synthetic_tables(schema: Schema) -> tuple[SyntheticTable, ...]:
     )
 
 
-def croissant(stored: Stored, name: str, tables: Mapping[str, bytes]) -> dict[str, Any]:
+def croissant(stored: Stored, name: str, tables: Mapping[str, Checksum]) -> dict[str, Any]:
     """Croissant metadata of the synthetic rows, which refer to the files in the bundle by name and hash."""
     told = synthetic_tables(stored.schema)
     return {
@@ -143,7 +151,7 @@ def croissant(stored: Stored, name: str, tables: Mapping[str, bytes]) -> dict[st
         "@type": "sc:Dataset",
         "conformsTo": CROISSANT,
         "name": name,
-        "description": f"Synthetic rows: nobody in them exists. {stored.claim}",
+        "description": f"{SYNTHETIC} {stored.claim}",
         "isLiveDataset": False,
         "distribution": [
             {
@@ -152,8 +160,8 @@ def croissant(stored: Stored, name: str, tables: Mapping[str, bytes]) -> dict[st
                 "name": file,
                 "contentUrl": file,
                 "encodingFormat": FORMATS[ending],
-                "contentSize": f"{len(tables[file])} B",
-                "sha256": hashlib.sha256(tables[file]).hexdigest(),
+                "contentSize": f"{tables[file].size} B",
+                "sha256": tables[file].sha256,
             }
             for table in told
             for ending, file in table.files.items()
@@ -203,6 +211,7 @@ def registry_record(stored: Stored, name: str, rows: int) -> dict[str, Any]:
             "epsilon": claim.epsilon,
             "delta": claim.delta,
             "rho": claim.rho,
+            "given": None if claim.prior is None else "a prior taken as public",
             "setting": "central, one release of a static table",
         },
         "privacy_unit": {
@@ -225,6 +234,7 @@ def registry_record(stored: Stored, name: str, rows: int) -> dict[str, Any]:
             "public": claim.public,
             "measured": claim.measured,
             "rules": claim.rules,
+            "reading": claim.reading,
             "confirmed": claim.confirmed,
             "prior": claim.to_dict().get("prior"),
             "not_covered": claim.not_covered,

@@ -19,7 +19,6 @@ from sklar.pipeline.fit.prices import promised
 from sklar.schema.persons.person import PERSON_KEY, PERSON_ROWS, PERSON_STATIC, Person
 from sklar.schema.prices import Price
 from sklar.schema.prior import PublicPrior
-from sklar.schema.reading import ReadOptions
 from sklar.schema.rules import Rule
 from sklar.schema.table import Schema
 
@@ -30,13 +29,29 @@ ON_CRITERIA = (
 
 
 def settings_digest(
-    schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions
+    schema: Schema,
+    method: Method[Any],
+    options: Any,
+    budget: Budget,
+    unit: Unit,
+    *,
+    paid: str,
+    version: str = sklar.__version__,
 ) -> str:
-    """By which a ledger knows a fit of the same settings again; it says nothing about rows."""
-    reading = (read.sql, read.rows_are_rows, read.null_values)
-    settings = [asdict(options), asdict(budget), asdict(unit), reading]
+    """The first part of the fingerprint by which a ledger recognizes a fit of the same settings.
+
+    Args:
+        schema: As the fit used it, with the prices of earlier fits only.
+        method: The method.
+        options: Its options.
+        budget: The budget of the model.
+        unit: What is protected.
+        paid: The fit that measured facts first, within the same request; empty without one.
+        version: The version of Sklar that made the fit.
+    """
+    settings = [asdict(options), asdict(budget), asdict(unit), paid]
     # Its caveats tell what share of the budget a method holds back, if any.
-    parts = [schema.fingerprint, method.name, method.caveats, settings, sklar.__version__]
+    parts = [schema.fingerprint, method.name, method.caveats, settings, version]
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
 
 
@@ -56,7 +71,7 @@ def make_claim(
     records: Sequence[FitRecord],
     budget: Budget,
     ledger: Ledger,
-    read: ReadOptions,
+    reading: Sequence[tuple[str, str]],
     prior: PublicPrior | None = None,
     *,
     criteria: bool = False,
@@ -69,7 +84,7 @@ def make_claim(
         records: What the ledger knows of the fit: the model itself last, the measurement of its facts, if any, before.
         budget: What was asked for.
         ledger: The ledger.
-        read: How the source was read.
+        reading: What was stated about reading the source; what prices state about theirs is added.
         prior: The public table that the fit leaned on, if any.
         criteria: Whether it was to be released only if it met criteria.
     """
@@ -96,7 +111,7 @@ def make_claim(
         own=(epsilon, delta),
         prices=_prices(earlier, ledger),
         unpriced=tuple(".".join(pair) for pair in schema.unpriced),
-        reading=_reading(read),
+        reading=tuple(dict.fromkeys([*reading, *((a, b) for price in earlier for a, b in price.reading)])),
         confirmed=_confirmed(schema),
         prior=None if prior is None else _prior_fact(prior),
         person=None if schema.person is None else _person_fact(schema.person),
@@ -126,16 +141,11 @@ def _steps(person: Person | None) -> Sequence[Rule]:
     return () if person is None else person.steps
 
 
-def read_as_claimed(claim: Claim) -> ReadOptions:
-    """How the source was read, as far as a claim tells it."""
-    told = dict(claim.reading)
-    nulls = tuple(text for name, text in claim.reading if name == "null_value")
-    return ReadOptions(sql=told.get("sql"), rows_are_rows="rows_are_rows" in told, null_values=nulls)
-
-
 def _prior_fact(prior: PublicPrior) -> PriorFact:
     columns = tuple(column.name for column in prior.columns)
-    return PriorFact(name=prior.name, by=prior.by, rows=prior.rows, columns=columns, digest=prior.digest)
+    return PriorFact(
+        name=prior.name, by=prior.by, rows=prior.rows, columns=columns, digest=prior.digest, promise=prior.promise
+    )
 
 
 def _facts(schema: Schema, word: str) -> tuple[str, ...]:
@@ -149,7 +159,7 @@ def _stated(schema: Schema, name: str, fact: str) -> bool:
     value = getattr(column, fact)
     if fact == "missing_value":
         return value is not None and not getattr(column, "nullable", False)
-    return value is not None and value != () and (value is not False or fact == "nullable")
+    return column.states(fact) and (value is not False or fact == "nullable")
 
 
 def _confirmed(schema: Schema) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -163,17 +173,15 @@ def _confirmed(schema: Schema) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def _prices(earlier: Sequence[Price], ledger: Ledger) -> tuple[FactPrice, ...]:
     known = {fit.id for fit in ledger.fits}
     return tuple(
-        FactPrice(fit=p.fit, ledger=p.ledger, epsilon=p.epsilon, delta=p.delta, charged_here=p.fit in known)
+        FactPrice(
+            fit=p.fit,
+            ledger=p.ledger,
+            epsilon=p.epsilon,
+            delta=p.delta,
+            charged_here=p.fit in known,
+            kept=tuple((fact, tuple(values)) for fact, values in dict(p.kept).items()),
+        )
         for p in earlier
-    )
-
-
-def _reading(read: ReadOptions) -> tuple[tuple[str, str], ...]:
-    """What was said about how to read the source and bears on what the rows are."""
-    return (
-        *([("sql", read.sql)] if read.sql else []),
-        *([("rows_are_rows", "true")] if read.rows_are_rows else []),
-        *(("null_value", text) for text in read.null_values),
     )
 
 

@@ -9,10 +9,10 @@ they are within (epsilon, delta). A pure budget is split the same way in epsilon
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import sklar
 from sklar.accounting.allowance import Allowance
@@ -29,8 +29,8 @@ from sklar.methods.facts.fit import (
     measuring_schema,
     settled,
 )
-from sklar.methods.facts.marks import PAY, labels_to_pay, must_pay, require_payable, rows_to_pay
-from sklar.pipeline.fit.prices import price_of
+from sklar.methods.facts.marks import PAY, labels_to_pay, listed_facts, must_pay, require_payable, rows_to_pay
+from sklar.pipeline.fit.prices import price_of, stated_digest
 from sklar.schema.persons.person import PERSON_ROWS
 from sklar.schema.table import Schema
 
@@ -82,7 +82,13 @@ class Paid:
 
 @contextmanager
 def paid_first(
-    schema: Schema, budget: Budget, unit: Unit, share: float, wall: OpenWall, ledger: Ledger
+    schema: Schema,
+    budget: Budget,
+    unit: Unit,
+    share: float,
+    wall: OpenWall,
+    ledger: Ledger,
+    reading: Sequence[Sequence[str]],
 ) -> Generator[Paid]:
     """Measure the marked facts with a share of the budget; all of the budget stays if there are none.
 
@@ -99,38 +105,63 @@ def paid_first(
         return
     spent, rest = split(budget, share, labels=bool(labels_to_pay(schema)))
     asked = asked_schema(schema)
-    with measured(asked, spent, unit, wall, ledger) as (facts, session):
+    with measured(asked, spent, unit, wall, ledger, reading) as (facts, session):
         yield Paid(schema=facts.schema, notes=facts.notes, rest=rest, asked=asked, session=session)
 
 
 @contextmanager
 def measured(
-    schema: Schema, budget: Budget, unit: Unit, wall: OpenWall, ledger: Ledger, *, keep_listed: bool = False
+    schema: Schema,
+    budget: Budget,
+    unit: Unit,
+    wall: OpenWall,
+    ledger: Ledger,
+    reading: Sequence[Sequence[str]],
+    *,
+    keep_listed: bool = False,
 ) -> Generator[tuple[MeasuredFacts, Session]]:
     """Measure the marked facts with all of this budget, and note their price."""
     aside = set_aside(budget, labels=bool(labels_to_pay(schema)))
     public = measuring_schema(schema, keep_listed=keep_listed)
-    # Nothing stated under a "pay" mark may reach the ledger, not even as a hash: it may come from the rows.
-    parts = [public.fingerprint, NAME, budget, unit, sklar.__version__]
+    kept = listed_facts(schema) if keep_listed else {}
+    # Nothing stated under a "pay" mark may reach the ledger, not even as a hash: it may come from the rows. What is
+    # kept must: somebody vouches that it does not.
     with wall(
         public,
         method=NAME,
         budget=budget,
         allowance=calibrate(budget, unit, discovery=aside),
-        fingerprint=hashlib.sha256(repr(parts).encode()).hexdigest(),
+        fingerprint=facts_digest(public, budget, unit) + stated_digest(reading, kept),
     ) as session:
         facts = measure_facts(session.door, schema, keep_listed=keep_listed)
-        yield replace(facts, schema=priced(facts.schema, schema, session.record, budget, ledger)), session
+        found = priced(facts.schema, schema, session.record, budget, ledger, reading, kept)
+        yield replace(facts, schema=found), session
 
 
-def priced(found: Schema, asked: Schema, record: FitRecord, budget: Budget, ledger: Ledger) -> Schema:
+def facts_digest(public: Schema, budget: Budget, unit: Unit, version: str = sklar.__version__) -> str:
+    """The first part of the fingerprint by which a ledger recognizes a measurement of facts of the same settings."""
+    return hashlib.sha256(repr([public.fingerprint, NAME, budget, unit, version]).encode()).hexdigest()
+
+
+def priced(
+    found: Schema,
+    asked: Schema,
+    record: FitRecord,
+    budget: Budget,
+    ledger: Ledger,
+    reading: Sequence[Sequence[str]],
+    kept: Mapping[str, tuple[Any, ...]] | None = None,
+) -> Schema:
     """The schema of what was found with the price of what was asked.
 
-    A bound that did not stand out is bought too: that it stays at the public range was read off the noisy counts.
+    A bound that did not stand out is bought too: that it stays at the public range was read off the noisy counts. What
+    was stated and kept is listed with the price, and is not bought.
     """
+    kept = kept or {}
     bought = [".".join(pair) for pair in asked.facts_by_provenance(PAY) if pair[1] in ("lower", "upper", "values")]
     bought += [PERSON_ROWS] if rows_to_pay(asked) else []
-    return found.with_prices([*found.prices, price_of((record,), budget, ledger, bought)])
+    price = price_of((record,), budget, ledger, [fact for fact in bought if fact not in kept], reading)
+    return found.with_prices([*found.prices, replace(price, kept=kept)])
 
 
 def split(budget: Budget, share: float, *, labels: bool) -> tuple[Budget, Budget]:

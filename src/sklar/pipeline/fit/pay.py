@@ -83,7 +83,8 @@ def pay(
         epsilon: What the facts may cost. It has no default.
         delta: As in `fit`; labels cannot be found with 0.
         ledger: As in `fit`, like `neighbours`, `rows_per_person`, `rho`, `new_ledger`, `resume` and `read`.
-        keep_listed: What is stated is public: labels stay, and bounds are searched within the stated ones.
+        keep_listed: What is stated is known without these rows: labels stay, and bounds are searched within the stated
+            ones. Such facts are `assumed`; the price and the claim of a fit list what was stated.
     """
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     if not must_pay(facts):
@@ -100,10 +101,10 @@ def pay(
     set_aside(budget, labels=bool(labels_to_pay(facts)))  # refuses before a ledger is made
     warn_of_large_epsilon(budget)
     book = open_book(data, ledger, neighbours or "add-remove", new_ledger=new_ledger)
-    read = read_options(read)
-    unit = unit_of(facts.person, neighbours or book.header.neighbours, rows_per_person, read.null_values)
-    wall = open_wall(data, book, unit, resume=resume, read=read)
-    with measured(facts, budget, unit, wall, book, keep_listed=keep_listed) as (found, session):
+    options = read_options(read)
+    unit = unit_of(facts.person, neighbours or book.header.neighbours, rows_per_person, options.null_values)
+    wall = open_wall(data, book, unit, resume=resume, read=options)
+    with measured(facts, budget, unit, wall, book, options.assumptions, keep_listed=keep_listed) as (found, session):
         warn_of_ledgers(data, book, (session.record,))
     total = fits_total((session.record,))
     path = None if book.path is None else str(book.path)

@@ -7,7 +7,10 @@ to be set in advance, and both to speak of the same neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sklar.accounting.budget import Budget, exceeds
 from sklar.accounting.ledger import FitRecord, Ledger, LedgerView, fit_total, fits_total
@@ -27,7 +30,13 @@ def promised(records: Sequence[FitRecord], budget: Budget) -> tuple[float, float
     return epsilon, total.delta if any(fit.extra_delta for fit in records) else budget.delta
 
 
-def price_of(records: Sequence[FitRecord], budget: Budget, ledger: Ledger, facts: Iterable[str]) -> Price:
+def price_of(
+    records: Sequence[FitRecord],
+    budget: Budget,
+    ledger: Ledger,
+    facts: Iterable[str],
+    reading: Sequence[Sequence[str]],
+) -> Price:
     """The price of facts that these fits measured, under the name of the last of them."""
     last = records[-1]
     epsilon, delta = promised(records, budget)
@@ -42,7 +51,29 @@ def price_of(records: Sequence[FitRecord], budget: Budget, ledger: Ledger, facts
         votes=last.unit.votes,
         person=last.unit.person,
         facts=tuple(dict.fromkeys(facts)),
+        reading=reading,
     )
+
+
+def stated_digest(
+    reading: Sequence[Sequence[str]], kept: Mapping[str, Sequence[Any]] | Sequence[tuple[str, Sequence[Any]]] = ()
+) -> str:
+    """The second part of a fit's fingerprint in the ledger: a hash of what was stated about its rows.
+
+    A price states the same, so that whoever has both can compare them.
+
+    Args:
+        reading: What was stated about reading the source (`ReadOptions.assumptions`).
+        kept: Stated facts that a measurement kept (`Price.kept`).
+    """
+    parts = [list(map(list, reading)), sorted(dict(kept).items())]
+    return "." + hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def fingerprint_parts(record: FitRecord) -> tuple[str, str, str]:
+    """The parts of a fit's fingerprint: its settings, what was stated about its rows, what was declared beforehand."""
+    text = record.fingerprint
+    return text[:64], text[64:129], text[129:]
 
 
 def step_costs(records: Sequence[FitRecord]) -> list[dict[str, str | float | None]]:
@@ -59,7 +90,12 @@ def _finite(amount: float) -> float | None:
 
 
 def with_own_price(
-    found: Schema, before: Schema, records: Sequence[FitRecord], budget: Budget, ledger: Ledger
+    found: Schema,
+    before: Schema,
+    records: Sequence[FitRecord],
+    budget: Budget,
+    ledger: Ledger,
+    reading: Sequence[Sequence[str]],
 ) -> Schema:
     """The schema of a model with a price for what its own fit found, so that a later fit from it counts this one.
 
@@ -71,6 +107,7 @@ def with_own_price(
         records: What the ledger knows of the whole fit.
         budget: Of the whole fit.
         ledger: Its ledger.
+        reading: What was stated about reading the source.
     """
     known = set(before.facts_by_provenance("measured"))
     new = [".".join(pair) for pair in found.facts_by_provenance("measured") if pair not in known]
@@ -79,7 +116,7 @@ def with_own_price(
     own = {record.id for record in records}
     first = [fact for price in found.prices if price.fit in own for fact in price.facts]
     earlier = [price for price in found.prices if price.fit not in own]
-    return found.with_prices([*earlier, price_of(records, budget, ledger, [*first, *new])])
+    return found.with_prices([*earlier, price_of(records, budget, ledger, [*first, *new], reading)])
 
 
 def require_addable(prices: Iterable[Price], unit: Unit, ledger: Ledger | LedgerView) -> None:
@@ -100,6 +137,11 @@ def _faults(price: Price, unit: Unit, record: FitRecord | None) -> list[str]:
         ]
     if record is not None and (record.unit != unit or _understated(price, record)):
         return [f"{paid} is less than its ledger says that it cost: restore the schema that was paid for"]
+    if record is not None and fingerprint_parts(record)[1] != stated_digest(price.reading, price.kept):
+        return [
+            f"{paid} lists other stated facts that were kept, or another way to read the rows, than its ledger knows "
+            "of: restore the schema that was paid for"
+        ]
     return []
 
 

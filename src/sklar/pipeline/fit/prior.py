@@ -19,7 +19,7 @@ from sklar.model.axis import lay_out
 from sklar.model.pairs.grouping import group_cells
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import read_model
-from sklar.private.public import PublicRows, open_public, public_columns, same_table
+from sklar.private.public import PublicRows, open_public, public_columns, same_memory, same_table
 from sklar.schema.address import without_secrets
 from sklar.schema.columns import Column
 from sklar.schema.coordinates import coordinates
@@ -62,9 +62,10 @@ def as_prior(prior: Any) -> Prior | None:
 def require_public(prior: Prior, data: Any, schema: Schema, read: ReadOptions, charged: Sequence[str]) -> None:
     """Refuse, before anything is spent, a prior that is the private table or tells nothing of its columns."""
     tables = (data, *cast("Mapping[str, Any]", data).values()) if isinstance(data, Mapping) else (data,)
-    if any(prior.data is one or _same_place(prior.data, one, read) for one in tables):
+    if any(_same(prior.data, one, read) for one in tables):
         raise UsageError(
-            "the prior is the private table itself: a prior is taken to be public, and nothing in it is protected"
+            "the prior is the private table itself, or a copy or a part of it: a prior is taken to be public, and "
+            "nothing in it is protected"
         )
     if isinstance(prior.data, Model):
         if not prior.data.claim.guarantee:
@@ -82,8 +83,9 @@ def require_public(prior: Prior, data: Any, schema: Schema, read: ReadOptions, c
 
 def count_prior(prior: Prior, schema: Schema, read: ReadOptions) -> PublicPrior:
     """Count the public table as the schema codes it."""
-    data = prior.data
+    data, promise = prior.data, ""
     if isinstance(data, Model):
+        promise = data.claim.label
         data = data.sample(MODEL_ROWS, seed=0).select(list(_common(data, schema)))
     with open_public(data, schema, read) as public:
         if not public.rows:
@@ -92,7 +94,9 @@ def count_prior(prior: Prior, schema: Schema, read: ReadOptions) -> PublicPrior:
         tables = [((a.name, b.name), (_lookup(a), _lookup(b))) for a, b in combinations(columns, 2)]
         counts = public.count(tables) if tables else []
         flat = np.concatenate([table.ravel() for table in counts]) if counts else np.zeros(0, np.int64)
-        return PublicPrior(name=prior.name or "", by=prior.by, rows=public.rows, columns=columns, pairs=flat)
+        return PublicPrior(
+            name=prior.name or "", by=prior.by, rows=public.rows, columns=columns, pairs=flat, promise=promise
+        )
 
 
 def _columns(public: PublicRows, schema: Schema) -> tuple[PublicColumn, ...]:
@@ -131,6 +135,10 @@ def _name(data: Any) -> str:
     if isinstance(data, str | PathLike):
         return Path(without_secrets(os.fspath(data))).name
     return "a model" if isinstance(data, Model) else "a table in memory"
+
+
+def _same(prior: Any, data: Any, read: ReadOptions) -> bool:
+    return prior is data or same_memory(prior, data) or _same_place(prior, data, read)
 
 
 def _same_place(one: Any, other: Any, read: ReadOptions) -> bool:

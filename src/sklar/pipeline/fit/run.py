@@ -24,10 +24,11 @@ from sklar.pipeline.accept import Criteria, refusal
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.claim import declared_digest, make_claim, settings_digest
 from sklar.pipeline.fit.paid import OpenWall, Paid, paid_first
-from sklar.pipeline.fit.prices import require_addable, step_costs, with_own_price
+from sklar.pipeline.fit.prices import require_addable, stated_digest, step_costs, with_own_price
 from sklar.pipeline.fit.prior import count_prior, require_public
 from sklar.pipeline.fit.request import DEFAULT_DELTA, DEFAULT_PAY_SHARE, FitRequest, fit_request
 from sklar.pipeline.fit.warnings import (
+    warn_of_copied_prior,
     warn_of_large_delta,
     warn_of_large_epsilon,
     warn_of_new_moment,
@@ -244,7 +245,8 @@ def _paid(opened: _Opened) -> AbstractContextManager[Paid]:
     wall = open_wall(
         opened.data, opened.book, opened.unit, resume=request.resume, read=request.read, noise=opened.noise
     )
-    return paid_first(request.schema, opened.budget, opened.unit, request.pay_share, wall, opened.book)
+    reading = request.read.assumptions
+    return paid_first(request.schema, opened.budget, opened.unit, request.pay_share, wall, opened.book, reading)
 
 
 @contextmanager
@@ -254,8 +256,8 @@ def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Any]]:
     if request.target is not None:  # named by what bounds make of it, which may have just been paid for
         settings = dataclasses.replace(settings, target=coordinates(paid.schema).telling(request.target))
     prior = None if request.prior is None else count_prior(request.prior, paid.schema, request.read)
-    declared = declared_digest(_declared(request, prior))
-    reservation = _reservation(paid.schema, opened.method, settings, paid.rest, opened.unit, request.read, declared)
+    stated = stated_digest(request.read.assumptions) + declared_digest(_declared(request, prior))
+    reservation = _reservation(opened, paid, settings, stated)
     with open_session(
         opened.data, paid.schema, opened.book, reservation, resume=request.resume, read=request.read,
         noise=opened.noise,
@@ -268,9 +270,11 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, settings: Any, model
     """The model with what is promised about it."""
     warn_of_weak_margins(session.recorded)
     warn_of_large_delta(opened.budget, model.rows_estimate)
+    warn_of_copied_prior(session.door.prior, session.recorded)
     records = (*paid.records, session.record)
     found = with_found_digits(paid.schema, model.margins)
-    found = with_own_price(found, paid.schema, records, opened.budget, opened.book).without_notes()
+    reading = opened.request.read.assumptions
+    found = with_own_price(found, paid.schema, records, opened.budget, opened.book, reading).without_notes()
     prior = session.door.prior
     return Model(
         Stored(
@@ -281,7 +285,7 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, settings: Any, model
                 records,
                 opened.budget,
                 opened.book,
-                opened.request.read,
+                reading,
                 prior,
                 criteria=opened.request.accept is not None,
             ),
@@ -320,17 +324,18 @@ def fresh_seed() -> int:
     return secrets.randbits(63)
 
 
-def _reservation(
-    schema: Schema, method: Method[Any], options: Any, budget: Budget, unit: Unit, read: ReadOptions, declared: str
-) -> Reservation:
-    allowance, plan = method.allowance(coordinates(schema).schema, options, budget, unit)
+def _reservation(opened: _Opened, paid: Paid, options: Any, stated: str) -> Reservation:
+    method, unit, budget = opened.method, opened.unit, paid.rest
+    allowance, plan = method.allowance(coordinates(paid.schema).schema, options, budget, unit)
+    schema = paid.schema.with_prices(opened.request.schema.prices)
+    facts = "".join(record.id for record in paid.records)
     return Reservation(
         method=method.name,
         budget=budget,
         allowance=allowance,
         unit=unit,
         seed=fresh_seed(),
-        fingerprint=settings_digest(schema, method, options, budget, unit, read) + declared,
+        fingerprint=settings_digest(schema, method, options, budget, unit, paid=facts) + stated,
         plan=plan_events(allowance, unit, plan) if plan else None,
     )
 
@@ -358,6 +363,7 @@ def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> d
         "steps": step_costs((*paid.records, record)),
         "versions": versions(),
         **_declared(opened.request, session.door.prior),
+        **({"reading": reading} if (reading := opened.request.read.assumptions) else {}),
         **({"paid": _bought(paid)} if paid.records else {}),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
 from collections.abc import Mapping
@@ -10,18 +11,27 @@ from pathlib import Path
 from typing import Any
 
 from sklar.errors import MissingExtraError, ModelFileError, SklarError
-from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, BundleError, manifest_of, read_archive
-from sklar.pipeline.bundle.bundle import LEDGER, MODEL, REPORT, release_facts, remade
-from sklar.pipeline.bundle.documents import synthetic_tables
+from sklar.pipeline.bundle.archive import (
+    MANIFEST,
+    SIGNATURE,
+    Archive,
+    BundleError,
+    checksum_of,
+    manifest_of,
+    read_archive,
+)
+from sklar.pipeline.bundle.bundle import LEDGER, MODEL, REPORT, members_of, release_facts, report_page
+from sklar.pipeline.bundle.documents import SyntheticTable, synthetic_tables
 from sklar.pipeline.bundle.keys import fingerprint, read_public_key, signed_by
-from sklar.pipeline.model_file import Stored, model_digest, read_model
-from sklar.pipeline.verify.checks import check_ledger, check_members, check_releases, check_rows
+from sklar.pipeline.model_file import Stored, read_model
+from sklar.pipeline.verify.checks import check_ledger, check_members, check_releases, check_rows, versions_hint
 from sklar.pipeline.verify.findings import Check, Verified
-from sklar.report.page import NOTICE
 
 Place = str | PathLike[str]
 MOST_UNPACKED = 10
 """So many times the bytes of the same table another version of pyarrow may need for it."""
+BATCH_ROWS = 65_536
+"""Rows of two tables that are compared at a time."""
 
 
 def verify_bundle(
@@ -32,41 +42,49 @@ def verify_bundle(
     name = os.fspath(file)
     expected = None if key is None else read_public_key(key)
     try:
-        members, manifest = read_archive(file)
+        archive = read_archive(file)
     except BundleError as error:
         return Verified(file=name, checks=(Check(part=error.part, ok=False, says=f"{_sentence(error)}."),))
-    checks = [Check(part="archive", ok=True, says=f"Each of its {len(members)} members is as the manifest lists it.")]
-    checks.append(_signature(members, expected))
+    found = f"Each of its {len(archive.members)} members is as the manifest lists it."
+    checks = [Check(part="archive", ok=True, says=found), _signature(archive, expected)]
     if checks[-1].ok is False:
         return Verified(file=name, checks=tuple(checks))
     with tempfile.TemporaryDirectory() as folder:
-        for member in (MODEL, LEDGER):
-            if member in members:
-                (Path(folder) / member).write_bytes(members[member])
+        here = {
+            member: archive.extract(member, Path(folder)) for member in (MODEL, LEDGER) if member in archive.members
+        }
         try:
-            stored = read_model(Path(folder) / MODEL)
+            stored = read_model(here[MODEL]) if MODEL in here else None
         except (ModelFileError, SklarError):
+            stored = None
+        if stored is None:
             checks.append(Check(part=MODEL, ok=False, says="It is not a model file that this Sklar can read."))
             return Verified(file=name, checks=tuple(checks))
-        found, again = check_releases(stored)
-        checks += found
-        kept = ledger if ledger is not None else Path(folder) / LEDGER if LEDGER in members else None
+        priced, again = check_releases(stored)
+        checks += priced
+        kept = ledger if ledger is not None else here.get(LEDGER)
         if kept is not None:
             checks.append(check_ledger(stored, kept, again))
         else:
             checks.append(Check(part="ledger", ok=None, says="It brings no ledger, and none was given (--ledger)."))
-        checks.append(check_members(stored, Path(folder) / MODEL))
-        checks += _parts(stored, manifest, members)
-        if NOTICE.encode() in members.get(REPORT, b""):
-            checks.append(Check(part=REPORT, ok=False, says="It is a page for the custodian alone."))
-        elif REPORT in members and model_digest(stored)[:16].encode() not in members[REPORT]:
-            checks.append(Check(part=REPORT, ok=False, says="It is not the report of this model."))
-        elif REPORT in members:
-            says = "It names this model; `sklar report` makes it again from the model, to compare."
-            checks.append(Check(part=REPORT, ok=None, says=says))
+        checks.append(check_members(stored, here[MODEL]))
+        checks += _parts(stored, archive, Path(folder), here.get(LEDGER))
+        checks += [_report(stored, archive)] if REPORT in archive.members else []
     if rows is not None and seed is not None:
         checks.append(check_rows(stored, rows, seed, given))
     return Verified(file=name, checks=tuple(checks))
+
+
+def _report(stored: Stored, archive: Archive) -> Check:
+    """Whether the report is the page that the model gives: any other page could say, or run, anything."""
+    try:
+        page = report_page(stored)
+    except (SklarError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return Check(part=REPORT, ok=False, says="No report can be made of this model, so this is none.")
+    if checksum_of(page) == archive.members[REPORT].checksum:
+        return Check(part=REPORT, ok=True, says="Made again from the model it is the same, byte for byte.")
+    says = f"It is not the page that `sklar report` makes of this model.{versions_hint(stored)}"
+    return Check(part=REPORT, ok=False, says=says)
 
 
 def _sentence(error: BundleError) -> str:
@@ -74,13 +92,13 @@ def _sentence(error: BundleError) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _signature(members: Mapping[str, bytes], expected: Any) -> Check:
-    if SIGNATURE not in members:
+def _signature(archive: Archive, expected: Any) -> Check:
+    if SIGNATURE not in archive.members:
         if expected is not None:
             return Check(part=SIGNATURE, ok=False, says="It is not signed, and a key was given.")
         return Check(part=SIGNATURE, ok=None, says="It is not signed: anyone may have made it.")
     try:
-        signer = signed_by(members[SIGNATURE], members[MANIFEST])
+        signer = signed_by(archive.read(SIGNATURE), archive.read(MANIFEST))
     except MissingExtraError as error:
         return Check(part=SIGNATURE, ok=None, says=f"It is signed. {error}.")
     if signer is None:
@@ -94,23 +112,25 @@ def _signature(members: Mapping[str, bytes], expected: Any) -> Check:
     return Check(part=SIGNATURE, ok=True, says=f"Signed by the key given ({fingerprint(signer)}).")
 
 
-def _parts(stored: Stored, manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> list[Check]:
+def _parts(stored: Stored, archive: Archive, folder: Path, ledger: Path | None) -> list[Check]:
     """Whether rows and documents are those of this model: made again from it, they must come out the same."""
-    tables = synthetic_tables(stored.schema)
+    tables, manifest, found = synthetic_tables(stored.schema), archive.manifest, archive.listed
+    made_in = folder / "made"
+    made_in.mkdir()
     try:
-        _require_drawable(manifest, members.get(tables[0].files[".csv"], b""))
-        made = remade(stored, manifest, members.get(LEDGER))
+        _require_drawable(archive, tables[0])
+        made = members_of(stored, manifest["name"], manifest["rows"], manifest["seed"], made_in, ledger)
     except (SklarError, ArithmeticError, KeyError, TypeError, ValueError):
         return [Check(part=MANIFEST, ok=False, says="It does not tell how the rows were drawn.")]
-    if manifest_of(_listed(members), release_facts(stored, manifest)) != members[MANIFEST]:
+    if manifest_of(found, release_facts(stored, manifest)) != archive.read(MANIFEST):
         return [Check(part=MANIFEST, ok=False, says="It says more, or other things, than the release does.")]
-    own = set(members) - {MANIFEST, SIGNATURE, REPORT}
-    strange = sorted((own - set(made)) | (set(made) - own))
+    strange = sorted((set(found) - {REPORT}) ^ set(made))
     if strange:
         return [Check(part=strange[0], ok=False, says="A bundle of this model does not have it, or it is missing.")]
+    wrong = {name for name, content in made.items() if name != MODEL and checksum_of(content) != found[name]}
     for packed in (table.files[".parquet"] for table in tables):
-        made[packed] = _unless_same_table(made[packed], members[packed])
-    wrong = {name for name, content in made.items() if name != MODEL and content != members[name]}
+        if packed in wrong and _same_table(made_in / packed, archive.extract(packed, folder)):
+            wrong.discard(packed)
     of_rows = {file for table in tables for file in table.files.values()}
     drawn, rest = sorted(wrong & of_rows), sorted(wrong - of_rows)
     what = "rows" if len(tables) == 1 else "persons"
@@ -122,30 +142,33 @@ def _parts(stored: Stored, manifest: Mapping[str, Any], members: Mapping[str, by
     ]
 
 
-def _require_drawable(manifest: Mapping[str, Any], text: bytes) -> None:
-    """Refuse to draw more rows than the bundle can hold: each takes a line of its text."""
-    rows, seed, name = manifest["rows"], manifest["seed"], manifest["name"]
-    if type(rows) is not int or type(seed) is not int or type(name) is not str or not 0 <= rows <= text.count(b"\n"):
+def _require_drawable(archive: Archive, table: SyntheticTable) -> None:
+    """Refuse to draw more rows than the bundle can hold: each takes a line of its text, with a byte for each column."""
+    rows, seed, name = (archive.manifest[key] for key in ("rows", "seed", "name"))
+    if type(rows) is not int or type(seed) is not int or type(name) is not str or rows < 0:
         raise ValueError("the manifest does not tell how these rows were drawn")
+    text = table.files[".csv"]
+    lines = sum(piece.count(b"\n") for piece in archive.pieces(text)) if text in archive.members else 0
+    if rows > lines or rows * len(table.schema.modelled) > archive.members[text].checksum.size:
+        raise ValueError("the bundle does not hold as many rows as its manifest states")
 
 
-def _listed(members: Mapping[str, bytes]) -> dict[str, bytes]:
-    return {name: content for name, content in members.items() if name not in (MANIFEST, SIGNATURE)}
-
-
-def _unless_same_table(made: bytes, found: bytes) -> bytes:
-    """What was found if it holds the same table as what was made: another version of pyarrow writes other bytes."""
+def _same_table(made: Path, found: Path) -> bool:
+    """Whether two files hold the same table, batch by batch: another version of pyarrow writes other bytes."""
     import pyarrow as pa
     import pyarrow.parquet
 
     try:
-        sizes = [_unpacked(pyarrow.parquet.read_metadata(pa.BufferReader(content))) for content in (made, found)]
-        if sizes[0][0] != sizes[1][0] or sizes[1][1] > MOST_UNPACKED * sizes[0][1]:
-            return made
-        tables = [pyarrow.parquet.read_table(pa.BufferReader(content)) for content in (made, found)]
+        with pyarrow.parquet.ParquetFile(made) as one, pyarrow.parquet.ParquetFile(found) as other:
+            (rows, size), (rows_found, size_found) = _unpacked(one.metadata), _unpacked(other.metadata)
+            if rows != rows_found or size_found > MOST_UNPACKED * size:
+                return False
+            if not one.schema_arrow.equals(other.schema_arrow, check_metadata=True):
+                return False
+            batches = itertools.zip_longest(one.iter_batches(BATCH_ROWS), other.iter_batches(BATCH_ROWS))
+            return all(a is not None and b is not None and a.equals(b) for a, b in batches)
     except (OSError, pa.ArrowException):
-        return made
-    return found if tables[0].equals(tables[1], check_metadata=True) else made
+        return False
 
 
 def _unpacked(metadata: Any) -> tuple[int, int]:

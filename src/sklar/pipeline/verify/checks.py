@@ -9,6 +9,7 @@ import re
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from math import isclose
 from os import PathLike
 from pathlib import Path
@@ -25,32 +26,31 @@ from sklar.model.codec import encode
 from sklar.model.linked import LinkedModel
 from sklar.model.protocol import TableModel
 from sklar.pipeline.accept import read_criteria
-from sklar.pipeline.fit.claim import declared_digest, make_claim
-from sklar.pipeline.fit.prices import require_addable, step_costs
+from sklar.pipeline.fit.claim import make_claim
+from sklar.pipeline.fit.prices import fingerprint_parts, require_addable, step_costs
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored, model_members
 from sklar.pipeline.sampling.write import SampleForm, SampleRequest, sample_to_file
 from sklar.pipeline.verify.findings import Check
-from sklar.pipeline.verify.refit import Refit, refit
+from sklar.pipeline.verify.refit import Refit, reading_of, refit
 from sklar.pipeline.versions import versions
 from sklar.release.values import line_digest, record_line
-from sklar.schema.reading import ReadOptions
+from sklar.schema.prices import Price
 
 CLOSE = 1e-6
 """Relative difference between models that other versions of libraries explain."""
 TOLD = ("method", "guarantee", "accounting", "neighbours", "rows_per_person", "public", "assumed", "measured", "rules",
-        "unpriced", "confirmed", "repeated", "prior", "person")  # fmt: skip
+        "unpriced", "confirmed", "repeated", "prior", "person", "reading", "caveats", "not_covered",
+        "numerics")  # fmt: skip
 """What a claim says that follows from schema and releases, and must be as it follows."""
 FIT_FACTS = {"method", "options", "asked", "fit", "budget", "allowance", "unit", "rows", "seed", "steps", "versions",
-             "paid", "check_share", "accepted", "prior", "person"}  # fmt: skip
+             "paid", "check_share", "accepted", "prior", "person", "reading"}  # fmt: skip
 """All that a file tells about a fit, and, next, about what it paid for."""
 PAID_FACTS = {"asked", "notes", "releases", "fit", "budget", "allowance"}
 VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,40}")
 """How libraries name their versions."""
 FIT_NAME = re.compile("([0-9a-f]{16})?")
 """How a ledger names fits; a file of an older Sklar names none."""
-WORDING = ("caveats", "not_covered", "numerics")
-"""The same, as far as one version of Sklar is concerned."""
 
 
 def check_releases(stored: Stored) -> tuple[list[Check], Refit | None]:
@@ -63,7 +63,7 @@ def check_releases(stored: Stored) -> tuple[list[Check], Refit | None]:
         return [_price(stored, again), _facts(stored, again), _claim(stored, again), _model(stored, again.model)], again
     except (SklarError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         why = str(error) if isinstance(error, SklarError) else "its record cannot be followed"
-        says = f"The releases are not those of the stated budget: {why}.{_hint(stored)}"
+        says = f"The releases are not those of the stated budget: {why}.{versions_hint(stored)}"
         return [Check(part="price", ok=False, says=says)], None
 
 
@@ -97,7 +97,7 @@ def _facts(stored: Stored, again: Refit) -> Check:
         return Check(part="facts", ok=False, says=says)
     own = {record.id for record in again.records}
     stated, due = ([price for price in one.prices if price.fit in own] for one in (schema, follows))
-    if [(price.fit, price.facts) for price in stated] != [(price.fit, price.facts) for price in due] or any(
+    if list(map(_terms, stated)) != list(map(_terms, due)) or any(
         exceeds(getattr(b, name), getattr(a, name))
         for a, b in zip(stated, due, strict=True)
         for name in ("epsilon", "delta", "rho")
@@ -108,31 +108,40 @@ def _facts(stored: Stored, again: Refit) -> Check:
     return Check(part="facts", ok=True, says=says)
 
 
+def _terms(price: Price) -> tuple[object, ...]:
+    """What a price says beside its amounts and the name of its ledger."""
+    return tuple(getattr(price, f.name) for f in fields(price) if f.name not in ("ledger", "epsilon", "delta", "rho"))
+
+
 def _claim(stored: Stored, again: Refit) -> Check:
     """Whether the claim is the one that follows from schema, releases and budget."""
     claim, asked = stored.claim, Budget(**stored.fit.get("asked", stored.fit["budget"]))
     follows = make_claim(
-        stored.schema, again.method, again.records, asked, again.ledger, ReadOptions(), stored.prior,
+        stored.schema, again.method, again.records, asked, again.ledger, reading_of(stored), stored.prior,
         criteria="accepted" in stored.fit,
     )  # fmt: skip
-    names = (*TOLD, *(WORDING if claim.version == follows.version else ()))
     if claim.version != stored.fit.get("versions", {}).get("sklar", claim.version):
         return Check(part="claim", ok=False, says="The claim names another version of Sklar than the fit.")
-    wrong = [name for name in names if getattr(claim, name) != getattr(follows, name)]
+    wrong = [name for name in TOLD if getattr(claim, name) != getattr(follows, name)]
     wrong += [] if _prices(claim) == _prices(follows) else ["prices"]
     wrong += [] if _steps_told(stored, again) else ["fit"]
     wrong += [] if _criteria_met(stored) else ["criteria"]
+    wrong += [] if _same_amounts(claim.own, follows.own) else ["own"]
     wrong += [name for name in ("epsilon", "delta", "rho") if _less(getattr(claim, name), getattr(follows, name))]
     if wrong:
         told = "; ".join(_told(name, claim, follows) for name in wrong[:3])
-        says = f"The claim is not what schema and releases say: {told}.{_hint(stored)}"
+        says = f"The claim is not what schema and releases say: {told}.{versions_hint(stored)}"
         return Check(part="claim", ok=False, says=says)
     priced = f"; what its {len(claim.prices)} earlier prices say is checked with their ledger" if claim.prices else ""
     return Check(part="claim", ok=True, says=f"It says what schema and releases say{priced}.")
 
 
-def _prices(claim: Claim) -> list[tuple[str, str, float, float]]:
-    return [(price.fit, price.ledger, price.epsilon, price.delta) for price in claim.prices]
+def _prices(claim: Claim) -> list[tuple[object, ...]]:
+    return [(price.fit, price.ledger, price.epsilon, price.delta, price.kept) for price in claim.prices]
+
+
+def _same_amounts(stated: tuple[float, float] | None, follows: tuple[float, float] | None) -> bool:
+    return stated is not None and follows is not None and all(map(isclose, stated, follows))
 
 
 def _steps_told(stored: Stored, again: Refit) -> bool:
@@ -205,7 +214,8 @@ def _because(other: str) -> str:
     return f"; it was made by other versions ({other})" if other else "; the processor may round otherwise"
 
 
-def _hint(stored: Stored) -> str:
+def versions_hint(stored: Stored) -> str:
+    """The advice to verify with the versions that made a model; empty if they are those here."""
     other = _other_versions(stored)
     return f" It was made by other versions ({other}), which may ask or say otherwise: try those." if other else ""
 
@@ -244,15 +254,15 @@ def check_members(stored: Stored, path: str | PathLike[str]) -> Check:
     expected = model_members(stored)
     with zipfile.ZipFile(path) as archive:
         listed = archive.infolist()
-        found = {info.filename: archive.read(info) for info in listed}
+        same = all(archive.read(info) == expected.get(info.filename) for info in listed)
         end, ends = 0, archive.start_dir + sum(_entry_size(info) for info in listed) + 22 + len(archive.comment)
         for info in sorted(listed, key=lambda one: one.header_offset):
             end = end + _header_size(info) + info.compress_size if info.header_offset == end else -1
         tight = end == archive.start_dir and ends == Path(path).stat().st_size
-    if len(listed) != len(found) or found != expected or not tight:
+    if not same or sorted(info.filename for info in listed) != sorted(expected) or not tight:
         says = "The file holds more, or other things, than a file of this model does."
         return Check(part="file", ok=False, says=says)
-    return Check(part="file", ok=True, says=f"Its {len(found)} members are those of the model, and nothing else.")
+    return Check(part="file", ok=True, says=f"Its {len(listed)} members are those of the model, and nothing else.")
 
 
 def _header_size(info: zipfile.ZipInfo) -> int:
@@ -271,13 +281,11 @@ def check_ledger(stored: Stored, path: str | PathLike[str], again: Refit | None)
         _fit_in(view, [line_digest(record_line(step)) for step in stored.recorded])
         if again is not None:
             require_addable(stored.schema.prices, again.records[-1].unit, view)
-            known = _fit_in(view, list(again.records[-1].digests.values())).fingerprint
-            if known[64:] != declared_digest(stored.fit):
-                raise LedgerError("the ledger knows of another prior, share held back, person or criteria.")
-            if again.settings not in (None, known[:64]) and not _other_versions(stored):
-                raise LedgerError("the ledger knows of another schema, other options or another way to read the rows.")
             for record in again.records:
-                _require_same(_fit_in(view, list(record.digests.values())), record, view)
+                known = _fit_in(view, list(record.digests.values()))
+                _require_same(known, record, view)
+                _require_stated(known, record, versions_hint(stored))
+            _require_charged_here(stored.claim, view)
             _require_total(stored.claim, view, again.records[-1].id)
     except SklarError as error:
         return Check(part="ledger", ok=False, says=f"{error}")
@@ -319,6 +327,24 @@ def _require_same(fit: FitRecord, again: FitRecord, view: LedgerView) -> None:
         wrong.append("the charges of its steps")
     if wrong:
         raise LedgerError(f"the ledger '{view.header.name}' has another {', '.join(wrong)} for the fit than the model.")
+
+
+def _require_stated(fit: FitRecord, again: FitRecord, hint: str) -> None:
+    """Refuse a model whose settings, reading or declarations are not those that the ledger has a hash of."""
+    messages = (
+        f"the ledger knows of another schema or other options.{hint}",
+        "the ledger knows of another way to read the rows.",
+        "the ledger knows of another prior, share held back, person or criteria.",
+    )
+    for known, found, message in zip(fingerprint_parts(fit), fingerprint_parts(again), messages, strict=True):
+        if known != found:
+            raise LedgerError(message)
+
+
+def _require_charged_here(claim: Claim, view: LedgerView) -> None:
+    known = {fit.id for fit in view.fits}
+    if any(price.charged_here and price.fit not in known for price in claim.prices):
+        raise LedgerError("the claim says that the ledger has the price of a fit which it does not have.")
 
 
 def _require_total(claim: Claim, view: LedgerView, fit: str) -> None:

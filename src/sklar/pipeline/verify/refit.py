@@ -8,7 +8,7 @@ same lines as any ledger (`sklar.accounting.ledger.filters`), so what it adds up
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,9 +25,9 @@ from sklar.methods.facts.marks import with_found_digits, without_found_digits
 from sklar.methods.method import Method
 from sklar.methods.registry import find_method
 from sklar.model.protocol import TableModel
-from sklar.pipeline.fit.claim import read_as_claimed, settings_digest
-from sklar.pipeline.fit.paid import priced
-from sklar.pipeline.fit.prices import with_own_price
+from sklar.pipeline.fit.claim import declared_digest, settings_digest
+from sklar.pipeline.fit.paid import facts_digest, priced
+from sklar.pipeline.fit.prices import stated_digest, with_own_price
 from sklar.pipeline.model_file import Stored
 from sklar.release.replay import ReplayDoor
 from sklar.release.values import Recorded, line_digest, read_line, record_line
@@ -46,7 +46,6 @@ class Refit:
         notes: What was found about facts that were paid for within the fit.
         ledger: The ledger in memory that was charged.
         records: The measurement of its facts, if they were paid for within the fit, and the fit itself, last.
-        settings: By which its ledger knows the fit; None where facts were paid for within it, whose prices name fits.
     """
 
     method: Method[Any]
@@ -55,13 +54,12 @@ class Refit:
     notes: tuple[str, ...]
     ledger: Ledger
     records: tuple[FitRecord, ...]
-    settings: str | None
 
 
 def _require_person(stored: Stored, unit: Unit) -> None:
     """Refuse a schema whose persons are not those that the noise was for."""
     person = stored.schema.person
-    nulls = read_as_claimed(stored.claim).null_values
+    nulls = tuple(text for name, text in reading_of(stored) if name == "null_value")
     said = unit_of(person, unit.neighbours, unit.rows_per_person if person is None else 1, nulls)
     if said != unit or stored.fit.get("person") != (None if person is None else declared_of(person)):
         raise DoorError("the schema tells of other persons than the record of the fit")
@@ -79,7 +77,7 @@ def refit(stored: Stored) -> Refit:
     unit, paid = Unit(**facts["unit"]), facts.get("paid")
     _require_person(stored, unit)
     ledger = memory_ledger(neighbours=unit.neighbours)
-    before = _before(stored) if paid is None else _paid(ledger, paid, unit)
+    before = _before(stored) if paid is None else _paid(ledger, stored, unit)
     schema = fitted_coordinates(before.schema, (margin.column for margin in stored.model.margins)).schema
     budget, allowance = Budget(**facts["budget"]), Allowance(**facts["allowance"])
     door = ReplayDoor(
@@ -91,19 +89,26 @@ def refit(stored: Stored) -> Refit:
         raise DoorError(f"the record has a step '{stored.recorded[len(door.steps)].label}' that the method never asked")
     lines = method.plan(schema, options) if method.plan is not None else ()
     plan = plan_events(allowance, unit, lines) if lines else None
-    account = ledger.reserve(
-        method=method.name, budget=budget, allowance=allowance, unit=unit, seed=facts["seed"], fingerprint="", plan=plan
+    seen = before.schema.with_prices(price for price in before.schema.prices if price.fit != before.measurement)
+    settings = settings_digest(
+        seen, method, options, budget, unit, paid=before.measurement, version=stored.claim.version
     )
+    account = ledger.reserve(
+        method=method.name, budget=budget, allowance=allowance, unit=unit, seed=facts["seed"], plan=plan,
+        fingerprint=settings + stated_digest(reading_of(stored)) + declared_digest(facts),
+    )  # fmt: skip
     fit = _charged(ledger, account, stored.recorded, [step.events for step in door.steps])
     records = (*before.records, replace(fit, id=facts.get("fit", "")))
     _require_own_prices(stored, {record.id for record in records}, paid is not None)
     found = with_found_digits(before.schema, model.margins)
-    found = with_own_price(found, before.schema, records, Budget(**facts.get("asked", facts["budget"])), ledger)
-    reading = read_as_claimed(stored.claim)
-    return Refit(
-        method=method, model=model, schema=found, notes=before.notes, ledger=ledger, records=records,
-        settings=None if paid else settings_digest(before.schema, method, options, budget, unit, reading),
-    )  # fmt: skip
+    asked = Budget(**facts.get("asked", facts["budget"]))
+    found = with_own_price(found, before.schema, records, asked, ledger, reading_of(stored))
+    return Refit(method=method, model=model, schema=found, notes=before.notes, ledger=ledger, records=records)
+
+
+def reading_of(stored: Stored) -> tuple[tuple[str, str], ...]:
+    """What the record of a fit states about reading the source."""
+    return tuple((str(name), str(text)) for name, text in stored.fit.get("reading", ()))
 
 
 def _require_own_prices(stored: Stored, own: set[str], paid: bool) -> None:
@@ -125,6 +130,11 @@ class _Before:
     notes: tuple[str, ...] = ()
     records: tuple[FitRecord, ...] = ()
 
+    @property
+    def measurement(self) -> str:
+        """The fit that measured facts first; empty without one."""
+        return "".join(record.id for record in self.records)
+
 
 def _before(stored: Stored) -> _Before:
     """Of a fit that paid for nothing."""
@@ -133,25 +143,27 @@ def _before(stored: Stored) -> _Before:
     return _Before(schema=without_found_digits(stored.schema, own).with_prices(rest))
 
 
-def _paid(ledger: Ledger, paid: Mapping[str, Any], unit: Unit) -> _Before:
+def _paid(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
     """The measurement of facts, replayed from what was asked and what was released."""
+    paid, reading = stored.fit["paid"], reading_of(stored)
     if "asked" not in paid:
         raise DoorError("the file does not tell what was asked of the facts it paid for: an older Sklar made it")
     asked, recorded = schema_from_toml(paid["asked"]), [read_line(line) for line in paid["releases"]]
     if schema_to_toml(asked_schema(asked)) != paid["asked"]:
         raise DoorError("what was asked of the facts says more than what is asked")
     budget, allowance = Budget(**paid["budget"]), Allowance(**paid["allowance"])
-    public = coordinates(measuring_schema(asked)).schema
-    door = ReplayDoor(schema=public, allowance=allowance, unit=unit, recorded=recorded, strict=True)
+    public = measuring_schema(asked)
+    door = ReplayDoor(schema=coordinates(public).schema, allowance=allowance, unit=unit, recorded=recorded, strict=True)
     facts = measure_facts(door, asked)
     if len(door.steps) < len(recorded):
         raise DoorError("the record of the facts has a step that nobody asked for")
     account = ledger.reserve(
-        method=FACTS, budget=budget, allowance=allowance, unit=unit, seed=0, fingerprint=""
+        method=FACTS, budget=budget, allowance=allowance, unit=unit, seed=0,
+        fingerprint=facts_digest(public, budget, unit, stored.claim.version) + stated_digest(reading),
     )  # fmt: skip
     fit = _charged(ledger, account, recorded, [step.events for step in door.steps])
     record = replace(fit, id=paid["fit"])
-    schema = priced(facts.schema, asked, record, budget, ledger)
+    schema = priced(facts.schema, asked, record, budget, ledger, reading)
     return _Before(schema=schema, notes=facts.notes, records=(record,))
 
 
