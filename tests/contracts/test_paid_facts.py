@@ -124,9 +124,9 @@ def test_record_and_replay_by_whole_persons(
     kept = base if relation == "add-remove" else base[base["id"] != "5"]
     first = record(monkeypatch, data=base, **asked)
     assert any(isinstance(event, DiscoveryEvent) for _, events in first.charges for event in events)
-    for key in ("x", None):
+    for key, others in (("x", kept), (None, base)):  # rows without a key belong to nobody: they replace no one
         own = pd.concat([odd_rows()] * 5, ignore_index=True).assign(id=key)
-        again = record(monkeypatch, first, data=pd.concat([own[::2], kept, own[1::2]], ignore_index=True), **asked)
+        again = record(monkeypatch, first, data=pd.concat([own[::2], others, own[1::2]], ignore_index=True), **asked)
         assert compare(first, again) == []
 
 

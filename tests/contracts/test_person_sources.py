@@ -89,7 +89,7 @@ def test_every_source_gives_the_same_integers(
     specs: list[Any] = [((name,), None) for name in here.schema.modelled]
     for name, one, other in zip(specs, exact_counts_of(here, specs), exact_counts_of(there, specs), strict=True):
         assert np.array_equal(one, other), name
-    assert here.exact_persons == there.exact_persons == 80
+    assert here.exact_persons == there.exact_persons == 79  # rows without a key are left out
 
 
 def exact_counts_of(rows: Any, specs: list[Any]) -> list[Any]:
