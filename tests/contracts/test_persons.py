@@ -66,8 +66,11 @@ def whole_persons() -> dict[str, pd.DataFrame]:
 
 
 def neighbour(base: pd.DataFrame, relation: str, person: pd.DataFrame) -> pd.DataFrame:
-    """With a whole person more, or in the place of another; its rows first and last, so that they meet from afar."""
-    kept = base if relation == "add-remove" else base[base["id"] != "5"]
+    """With a whole person more, or in the place of another; its rows first and last, so that they meet from afar.
+
+    Rows without a key belong to no person, so they replace nobody.
+    """
+    kept = base if relation == "add-remove" or person["id"].isna().all() else base[base["id"] != "5"]
     return pd.concat([person.iloc[::2], kept, person.iloc[1::2]], ignore_index=True)
 
 
