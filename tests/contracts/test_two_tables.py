@@ -69,8 +69,11 @@ PERSONS: dict[str, Both] = {
 
 
 def neighbour(of: Both, relation: str, person: Both) -> Both:
-    """With a whole person more, or in the place of one of many rows; its rows first and last, to meet from afar."""
-    if relation == "replace":
+    """With a whole person more, or in the place of one of many rows; its rows first and last, to meet from afar.
+
+    Parents without a key are no persons, so they replace nobody.
+    """
+    if relation == "replace" and person["p"]["id"].notna().any():
         gone = of["c"]["of"].value_counts().index[0]
         of = {"p": of["p"][of["p"]["id"] != gone], "c": of["c"][of["c"]["of"] != gone]}
     return {name: pd.concat([person[name].iloc[::2], table, person[name].iloc[1::2]]) for name, table in of.items()}
