@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -16,7 +15,15 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.events import Event, PlannedEvent
 from sklar.accounting.ledger.book import Book, new_header, opened_fit, utc_today
-from sklar.accounting.ledger.file import Decide, FileJournal, Journal, MemoryJournal, real_path, write_new_file
+from sklar.accounting.ledger.file import (
+    Decide,
+    FileJournal,
+    Journal,
+    MemoryJournal,
+    NewFileJournal,
+    real_path,
+    write_new_file,
+)
 from sklar.accounting.ledger.filters import check_charge, check_repeat, check_reservation, fit_accountant
 from sklar.accounting.ledger.locks import FitLock
 from sklar.accounting.ledger.records import FitRecord, Header, StepRecord, events_to_json
@@ -91,6 +98,7 @@ class Ledger:
         seed: int,
         fingerprint: str,
         plan: Sequence[PlannedEvent] | None = None,
+        then: Mapping[str, Any] | None = None,
     ) -> FitAccount:
         """Set the whole budget of a fit aside, before it reads anything.
 
@@ -99,28 +107,22 @@ class Ledger:
             seed: Of the post-processing, so that a resumed fit comes to the same model.
             fingerprint: Hash of schema, method and options.
             plan: All tables and vectors the fit will measure, if set in advance (`plan_events`); it is then held to it.
+            then: Arguments of a later reservation that this one is of no use without.
 
         Raises:
-            OverspendError: The allowance exceeds the budget, or the ledger's cap has no room for it.
+            OverspendError: The allowance exceeds the budget, or the ledger's cap has no room for it, or not for what
+                follows it. Nothing is reserved then.
         """
         fit = secrets.token_hex(8)
-        entry = {
-            "type": "open",
-            "time": utc_today(),
-            "fit": fit,
-            "method": str(method),
-            "budget": asdict(budget),
-            "allowance": asdict(allowance),
-            "unit": unit.to_dict(),
-            "accountant": fit_accountant(budget, allowance, plan),
-            "plan": None if plan is None else events_to_json(plan),
-            "seed": int(seed),
-            "fingerprint": str(fingerprint),
-        }
+        entry = _open_entry(
+            fit, method=method, budget=budget, allowance=allowance, unit=unit, seed=seed, fingerprint=fingerprint,
+            plan=plan,
+        )  # fmt: skip
+        later = None if then is None else _open_entry(f"{fit}-later", **then)
         # The lock comes first: whoever sees the entry must see that the fit is alive.
         lock = FitLock(self.path, fit)
         try:
-            self._journal.append(lambda book: _admit(book, entry))
+            self._journal.append(lambda book: _admit(book, entry, later))
         except BaseException:
             lock.release()
             raise
@@ -222,10 +224,31 @@ class FitAccount:
         return self._journal.append(entry)
 
 
-def _admit(book: Book, entry: dict[str, Any]) -> dict[str, Any]:
+def _open_entry(
+    fit: str, *, method: str, budget: Budget, allowance: Allowance, unit: Unit, seed: int, fingerprint: str,
+    plan: Sequence[PlannedEvent] | None,
+) -> dict[str, Any]:  # fmt: skip
+    return {
+        "type": "open",
+        "time": utc_today(),
+        "fit": fit,
+        "method": str(method),
+        "budget": asdict(budget),
+        "allowance": asdict(allowance),
+        "unit": unit.to_dict(),
+        "accountant": fit_accountant(budget, allowance, plan),
+        "plan": None if plan is None else events_to_json(plan),
+        "seed": int(seed),
+        "fingerprint": str(fingerprint),
+    }
+
+
+def _admit(book: Book, entry: dict[str, Any], later: dict[str, Any] | None) -> dict[str, Any]:
     fits, record = tuple(book.fits.values()), opened_fit(entry)
     try:
         check_reservation(book.header, fits, record)
+        if later is not None:
+            check_reservation(book.header, (*fits, record), opened_fit(later))
     except OverspendError as refusal:
         if record.reserved_delta:  # the number below is for fits that find no labels
             raise
@@ -239,13 +262,13 @@ open_ledger = Ledger.open
 
 
 def ensure_ledger(path: str | PathLike[str], name: str, neighbours: Neighbours = "add-remove") -> Ledger:
-    """Open the ledger at this path, or make one without a cap; safe against another process that does the same."""
-    if not os.path.exists(path):
-        with suppress(LedgerError):  # taken meanwhile, or not writable: opening it tells
-            return create_ledger(path, name, neighbours=neighbours)
-    if not os.path.exists(path):
-        return create_ledger(path, name, neighbours=neighbours)
-    return open_ledger(path)
+    """Open the ledger at this path, or one without a cap whose file is made with its first entry.
+
+    So a fit that is refused before it reserves anything leaves no ledger behind. Another process may make it meanwhile.
+    """
+    if os.path.exists(path):
+        return open_ledger(path)
+    return Ledger(NewFileJournal(real_path(path), new_header(name, None, None, neighbours, None)))
 
 
 def memory_ledger(

@@ -102,9 +102,14 @@ def fit_margins(table: Floats, mass1: Floats, mass2: Floats, sweeps: int = 60) -
     """
     scaled = np.maximum(table, 0.0) + 1e-7 * np.outer(mass1, mass2)
     for _ in range(sweeps):
-        scaled = scaled * (mass1 / scaled.sum(axis=1))[:, None]
-        scaled = scaled * (mass2 / scaled.sum(axis=0))[None, :]
+        scaled = scaled * _ratio(mass1, scaled.sum(axis=1))[:, None]
+        scaled = scaled * _ratio(mass2, scaled.sum(axis=0))[None, :]
     return scaled
+
+
+def _ratio(wanted: Floats, found: Floats) -> Floats:
+    """What to multiply by; 0 where nothing is wanted and nothing found."""
+    return np.divide(wanted, found, out=np.zeros(len(found)), where=found > 0)
 
 
 def kendall_tau(copula: Checkerboard) -> float:

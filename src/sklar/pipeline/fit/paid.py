@@ -47,7 +47,14 @@ class OpenWall(Protocol):
     """Reserves a budget and opens a Door over the rows; only `pipeline.fit.run` can make one."""
 
     def __call__(
-        self, schema: Schema, *, method: str, budget: Budget, allowance: Allowance, fingerprint: str
+        self,
+        schema: Schema,
+        *,
+        method: str,
+        budget: Budget,
+        allowance: Allowance,
+        fingerprint: str,
+        rest: Budget | None,
     ) -> AbstractContextManager[Session]: ...
 
 
@@ -99,15 +106,16 @@ def paid_first(
         return
     spent, rest = split(budget, share, labels=bool(labels_to_pay(schema)))
     asked = asked_schema(schema)
-    with measured(asked, spent, unit, wall, ledger) as (facts, session):
+    with measured(asked, spent, unit, wall, ledger, rest=rest) as (facts, session):
         yield Paid(schema=facts.schema, notes=facts.notes, rest=rest, asked=asked, session=session)
 
 
 @contextmanager
 def measured(
-    schema: Schema, budget: Budget, unit: Unit, wall: OpenWall, ledger: Ledger, *, keep_listed: bool = False
-) -> Generator[tuple[MeasuredFacts, Session]]:
-    """Measure the marked facts with all of this budget, and note their price."""
+    schema: Schema, budget: Budget, unit: Unit, wall: OpenWall, ledger: Ledger, *, keep_listed: bool = False,
+    rest: Budget | None = None,
+) -> Generator[tuple[MeasuredFacts, Session]]:  # fmt: skip
+    """Measure the marked facts with all of this budget, and note their price; a fit with `rest` may follow."""
     aside = set_aside(budget, labels=bool(labels_to_pay(schema)))
     public = measuring_schema(schema, keep_listed=keep_listed)
     # Nothing stated under a "pay" mark may reach the ledger, not even as a hash: it may come from the rows.
@@ -118,6 +126,7 @@ def measured(
         budget=budget,
         allowance=calibrate(budget, unit, discovery=aside),
         fingerprint=hashlib.sha256(repr(parts).encode()).hexdigest(),
+        rest=rest,
     ) as session:
         facts = measure_facts(session.door, schema, keep_listed=keep_listed)
         yield replace(facts, schema=priced(facts.schema, schema, session.record, budget, ledger)), session
