@@ -34,8 +34,8 @@ class Noise:
     def variance(self) -> float:
         """Variance of one draw.
 
-        Laplace: 2 q / (1 - q)^2 with q = exp(-1/scale), exact down to SMALLEST_VARIANCE. Gaussian: scale^2, which the true variance never
-        exceeds (shown in the reference) and meets to twelve digits once scale is above 1.5.
+        Laplace: 2 q / (1 - q)^2 with q = exp(-1/scale), exact down to SMALLEST_VARIANCE. Gaussian: scale^2, which the
+        true variance never exceeds (shown in the reference) and meets to twelve digits once scale is above 1.5.
         """
         if self.kind == "gaussian":
             return self.scale**2
