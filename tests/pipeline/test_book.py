@@ -155,7 +155,7 @@ def test_the_command_says_it_on_standard_error(place: Path) -> None:
     assert "new ledger" not in made.out
     other = run("fit", *words, "-o", "m.sklar")
     assert "Warning: new ledger" in other.err and "also kept in" not in other.err
-    both = run("fit", *words, "--ledger", "mine.ledger", "-o", "m.sklar")
+    both = run("fit", *words, "--ledger", "mine.ledger", "-o", "n.sklar")
     assert both.code == 0 and "people.csv.ledger" in both.err and both.err.startswith("Warning: budget for these rows")
 
 

@@ -17,6 +17,7 @@ from sklar.errors import DoorError, NewLedgerWarning, NoSignalWarning, SklarErro
 from sklar.methods.registry import METHODS
 from sklar.pipeline.fit.pay import pay
 from sklar.schema.coordinates import coordinates
+from tests.hostile.checks import run
 
 ROWS = 60
 WORDS = ["u", "v", "w"]
@@ -295,3 +296,50 @@ def test_a_request_over_two_tables_of_persons_is_refused_at_the_door() -> None:
     for asked in ([(first, other)], [(first,), (other,)]):
         with pytest.raises(DoorError, match="tables of their own"):
             check_tables([Table(columns=columns, noise=noise) for columns in asked], Table, by)
+
+
+def test_what_is_there_is_not_overwritten_and_nothing_is_charged(place: Path) -> None:
+    """In Python and at the command line, for every output of a fit."""
+    create_ledger("capped.ledger", "people", epsilon=50, delta=1e-6)
+    SCHEMA.write("people.toml")
+    model = sklar.fit("people.csv", SCHEMA, method="independent", ledger="capped.ledger", **CLEAN)
+    model.save("m.sklar")
+    model.sample_to("out.csv", 10, seed=1)
+    for name in ("old.custodian.html", "new.public.html", "paid.toml"):
+        (place / name).write_text("checked by somebody")
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+    words = ["people.csv", "-s", "people.toml", "-e", "1", "-m", "independent", "--ledger", "capped.ledger", "-o"]
+    for command in (
+        ["fit", *words, "m.sklar"],
+        ["synth", *words, "out.csv"],
+        ["synth", *words, "new.csv"],  # its public report
+        ["synth", *words, "other.csv", "--model", "m.sklar"],
+        ["synth", *words, "other.csv", "--report", "old.custodian.html"],
+        ["schema", "pay", "people.toml", "people.csv", "-e", "1", "--ledger", "capped.ledger", "-o", "paid.toml"],
+        ["sample", "m.sklar", "-o", "out.csv"],
+        ["complete", "m.sklar", "people.csv", "-o", "out.csv"],
+    ):
+        ended = run(*command)
+        assert ended.code in (1, 2) and "is there already" in " ".join(ended.err.split()), (command, ended.err)
+    asked: dict[str, Any] = {**CLEAN, "method": "independent", "ledger": "capped.ledger"}
+    for call in (
+        lambda: model.save("m.sklar"),
+        lambda: model.sample_to("out.csv", 10),
+        lambda: sklar.synth("people.csv", SCHEMA, "out.csv", **asked),
+        lambda: sklar.synth("people.csv", SCHEMA, "other.csv", model="m.sklar", **asked),
+    ):
+        with pytest.raises(sklar.errors.OutputError, match=r"is there already; force=True"):
+            call()
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+
+
+def test_what_is_there_is_overwritten_by_force(place: Path) -> None:
+    SCHEMA.write("people.toml")
+    words = ["people.csv", "-s", "people.toml", "-e", "1", "-m", "independent", "-o", "m.sklar"]
+    assert run("fit", *words).code == 0
+    first = (place / "m.sklar").read_bytes()
+    assert run("fit", *words, "--force").code == 0 and (place / "m.sklar").read_bytes() != first
+    model = sklar.load("m.sklar")
+    model.save("m.sklar", force=True)
+    for _ in range(2):
+        model.sample_to("out.csv", 10, seed=1, force=True)
