@@ -208,7 +208,7 @@ class PrivateDoor:
         if recorded is not None:
             return recorded
         self._doing(f"measuring {label}")
-        step = self._recorder.charge(events, label)
+        step = self._recorder.charge(events, label, digest)
         releases = measure()
         self._recorder.record(step, label, digest, releases)
         self._doing(f"working on {label}")

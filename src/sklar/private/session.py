@@ -112,7 +112,12 @@ def open_session(
             recorder = Recorder(account, path, _recorded_steps(path, account.record) if old else ())
             doing = getattr(read.progress, "doing", None)
             door = PrivateDoor(rows, rows.schema, account.record.allowance, account.record.unit, recorder, noise, doing)
-            yield Session(door, account, recorder, resumed=old)
+            try:
+                yield Session(door, account, recorder, resumed=old)
+            except KeyboardInterrupt as stop:
+                if path is not None and not getattr(stop, "__notes__", ()):
+                    stop.add_note(_resumable(account.record))
+                raise
             account.close()
             if path is not None:
                 with suppress(OSError):
@@ -129,12 +134,22 @@ def _account(
 ) -> tuple[FitAccount, bool]:
     if resume and ledger.path is not None and ledger.path.exists():
         for fit in reversed(read_ledger(ledger.path).unfinished):
-            if fit.fingerprint == reservation.fingerprint and len(
-                _recorded_steps(releases_path(ledger.path, fit.id), fit)
-            ) == len(fit.digests):
-                return ledger.resume(fit.id), True
+            stored = {step.step for step in _recorded_steps(releases_path(ledger.path, fit.id), fit)}
+            lost = [number for number in fit.digests if number not in stored]
+            if fit.fingerprint == reservation.fingerprint and lost in ([], [len(fit.steps) - 1]):
+                return ledger.resume(fit.id, lost=lost[0] if lost else None), True
     later = None if then is None else _amounts(then)
     return ledger.reserve(**_amounts(reservation), then=later), False
+
+
+def _resumable(fit: FitRecord) -> str:
+    """What an interrupted fit has, and how it goes on."""
+    done, spent = len(fit.digests), min(fit.spent / fit.allowance.amount, 1.0)
+    steps = f"{done} step{'' if done == 1 else 's'}"
+    return (
+        f"{steps} of this fit are recorded, for {spent:.0%} of its budget, and the rest of the budget stays reserved. "
+        "The same command goes on from there, and nothing is charged twice."
+    )
 
 
 def _amounts(reservation: Reservation) -> dict[str, Any]:

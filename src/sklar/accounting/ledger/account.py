@@ -128,26 +128,34 @@ class Ledger:
             raise
         return FitAccount(self._journal, fit, lock)
 
-    def resume(self, fit: str) -> FitAccount:
-        """Take up a fit whose process ended before it closed; LedgerError if it is closed or still alive."""
+    def resume(self, fit: str, lost: int | None = None) -> FitAccount:
+        """Take up a fit whose process ended before it closed; LedgerError if it is closed or still alive.
+
+        Args:
+            fit: Its id.
+            lost: The last step, if its release was noted here and is not stored whole: it must be measured again.
+        """
         self._journal.look().open_fit(fit)
         lock = FitLock(self.path, fit)
         try:
-            pending = self._journal.look().open_fit(fit).pending
+            pending = self._journal.look().open_fit(fit).pending  # as of now, when no other process has the lock
         except LedgerError:
             lock.release()
             raise
-        return FitAccount(self._journal, fit, lock, lost=None if pending is None else pending.number)
+        return FitAccount(self._journal, fit, lock, lost=lost, unanswered=None if pending is None else pending.number)
 
 
 class FitAccount:
     """One fit's reservation. As a context manager it gives up its lock at the end; `close` is a separate act."""
 
-    def __init__(self, journal: Journal, fit: str, lock: FitLock, lost: int | None = None):
+    def __init__(
+        self, journal: Journal, fit: str, lock: FitLock, lost: int | None = None, unanswered: int | None = None
+    ):
         self.id = fit
         self._journal = journal
         self._lock = lock
         self._lost = lost
+        self._unanswered = unanswered
         self._active = True
 
     def __enter__(self) -> FitAccount:
@@ -161,21 +169,36 @@ class FitAccount:
         """The fit as the ledger has it: allowance, steps, hashes of releases."""
         return self._journal.look().fits[self.id]
 
-    def charge(self, events: Sequence[Event], label: str) -> int:
+    def charge(self, events: Sequence[Event], label: str, request: str | None = None) -> int:
         """Charge one step before its rows are read; returns the step's number.
 
-        In a resumed fit whose last step was charged but never recorded, the first charge measures that step again: it
-        reserves its cost anew, against the cap.
+        In a resumed fit whose last step was charged and never answered, the same request is answered under the same
+        charge, at no further cost (why, is argued in `filters`). Any other request there, and a step whose release was
+        noted and then lost, reserves its cost anew, against the cap.
+
+        Args:
+            events: What the step costs.
+            label: What is measured, for people.
+            request: SHA-256 of the queries and their noise.
 
         Raises:
             OverspendError: The reservation, the plan or the cap does not cover it. Nothing is charged then.
         """
-        step = int(self._append(lambda book: self._charge_entry(book, tuple(events), label))["step"])
+        unanswered, self._unanswered = self._unanswered, None
+        if unanswered is not None:
+            before = self.record.steps[unanswered]
+            if request is not None and (before.events, before.label, before.request) == (tuple(events), label, request):
+                return unanswered
+            self._lost = unanswered
+        step = int(self._append(lambda book: self._charge_entry(book, tuple(events), label, request))["step"])
         self._lost = None
         return step
 
     def record_release(self, step: int, digest: str) -> None:
-        """Note the hash of a step's releases, once they are safely stored and before anyone sees them."""
+        """Note the hash of a step's releases before they are stored or shown. It uses the charge up.
+
+        Of two processes that came to answer one charge, only the first gets here: the other is refused.
+        """
         if len(digest) != 64:
             raise LedgerError("a release is recorded by its SHA-256, 64 hexadecimal digits.")
 
@@ -197,11 +220,11 @@ class FitAccount:
         self._active = False
         self._lock.release()
 
-    def _charge_entry(self, book: Book, events: tuple[Event, ...], label: str) -> dict[str, Any]:
+    def _charge_entry(self, book: Book, events: tuple[Event, ...], label: str, request: str | None) -> dict[str, Any]:
         fit = book.open_fit(self.id)
         if not events or any(event.unit != fit.unit for event in events):
             raise LedgerError("a charge needs at least one event, all for the unit of its fit.")
-        step = StepRecord(number=len(fit.steps), label=label, events=events, repeats=self._lost)
+        step = StepRecord(number=len(fit.steps), label=label, events=events, repeats=self._lost, request=request)
         if self._lost is not None:
             check_repeat(book.header, tuple(book.fits.values()), fit, step)
         elif fit.pending is not None:
@@ -215,6 +238,7 @@ class FitAccount:
             "step": step.number,
             "label": str(label),
             "repeats": step.repeats,
+            "request": step.request,
             "events": events_to_json(events),
         }
 
