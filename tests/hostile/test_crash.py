@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,8 @@ r.Recorder.charge, r.append_synced, r.FitAccount.record_release = charge, append
 if "SENT" in os.environ:
     from sklar.cli.main import app
     app(["fit", data, "-s", toml, "-m", "independent", "-e", "1", "--ledger", ledger, "--new-ledger", "-o", out])
-sklar.fit(data, toml, method="independent", epsilon=1.0, ledger=ledger, new_ledger=True).save(out, force=True)
+method = os.environ.get("METHOD", "independent")
+sklar.fit(data, toml, method=method, epsilon=1.0, ledger=ledger, new_ledger=True).save(out, force=True)
 """
 MOMENTS = ["before charge", "after charge", "before its hash", "after its hash", "half a release", "after release"]
 
@@ -97,6 +99,24 @@ def test_a_charge_that_was_never_answered_is_used_under_a_full_cap(place: Path) 
     assert run(place, "before its hash", 1) == -signal.SIGKILL
     assert (place / "people.ledger").read_bytes() == before  # the charge stands, and stands once
     assert run(place, "never", 0) == 0
+    assert sklar.load(place / "m.sklar").claim.epsilon == 1.0
+
+
+@pytest.mark.slow
+def test_a_vine_that_is_killed_in_every_step_costs_what_it_was_given(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each kill but the first ends a resumed fit, most of them between a charge and its release."""
+    monkeypatch.setenv("METHOD", "vine")
+    kills = 0
+    for step, moment in product(range(12), ("after charge", "before its hash", "after release")):
+        code = run(place, moment, step)
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+        kills += 1
+    (fit,) = read_ledger(place / "people.ledger").fits
+    assert kills >= 9 and fit.closed and not fit.repeated
     assert sklar.load(place / "m.sklar").claim.epsilon == 1.0
 
 
