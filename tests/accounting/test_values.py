@@ -59,7 +59,7 @@ def test_laplace_golden_vector() -> None:
 def test_noise_on_reals_spreads_as_its_scale_says() -> None:
     """On a fine lattice noise is nearly continuous: std sqrt(2) b for Laplace noise, where integers would show 0."""
     fine = Noise(kind="laplace", scale=0.01)
-    assert fine.std < 1e-20 and fine.std_on(1e-6) == pytest.approx(math.sqrt(2) * 0.01, rel=1e-6)
+    assert fine.std < 1e-8 and fine.std_on(1e-6) == pytest.approx(math.sqrt(2) * 0.01, rel=1e-6)
     assert Noise(kind="laplace", scale=3.0).std_on(1.0) == Noise(kind="laplace", scale=3.0).std
     assert Noise(kind="gaussian", scale=0.01).std_on(1e-6) == pytest.approx(0.01)
 

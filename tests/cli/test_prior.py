@@ -22,7 +22,7 @@ def test_a_fit_leans_on_a_file_that_somebody_vouches_for(tmp_path: Path) -> None
     assert result.exit_code == 0, result.output
     claim = json.loads(result.stdout)["claim_record"]
     assert (claim["prior"]["name"], claim["prior"]["by"], claim["prior"]["rows"]) == ("public.csv", "Ada", 500)
-    same = CliRunner().invoke(app, [*words, "--prior", str(names["data"])])
+    same = CliRunner().invoke(app, [*words, "--force", "--prior", str(names["data"])])
     assert same.exit_code == 1
     assert "private table itself" in same.stderr
     nobody = CliRunner().invoke(app, [*words, "--prior-by", "Ada"])

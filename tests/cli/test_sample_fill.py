@@ -17,7 +17,7 @@ def test_left_out_columns_are_filled(tmp_path: Path) -> None:
     model = str(tmp_path / "m.sklar")
     sklar.fit(frame, schema, method="independent", epsilon=1.0).save(model)
     out = str(tmp_path / "out.csv")
-    run = ["sample", model, "-n", "20", "-o", out, "--seed", "1"]
+    run = ["sample", model, "-n", "20", "-o", out, "--seed", "1", "--force"]
     filled = CliRunner().invoke(app, [*run, "--fill", "email=[a-z]{6}@example\\.org", "--fill", "key=P[0-9]{6}"])
     assert filled.exit_code == 0, filled.output
     made = pd.read_csv(out)

@@ -112,7 +112,7 @@ def test_rows_from_a_query(sklar, work: Path):
     assert ended.code == 0, ended.err
     said = "the table is what this query gives: from data where try_cast(age as int) < 60"
     assert said in " ".join(ended.out.split())
-    guessing = sklar("fit", "--sql", "select * from 'people.csv'", *words, cwd=work)
+    guessing = sklar("fit", "--sql", "select * from 'people.csv'", *words, "--force", cwd=work)
     assert guessing.code == 1 and "write FROM data" in guessing.err
     assert sklar("fit", "-s", "people.toml", "-e", 1, "-o", "q.sklar", cwd=work).code == 2
 

@@ -17,7 +17,7 @@ def main() -> None:
     for name in CASES:
         with pytest.MonkeyPatch.context() as patch:
             model = fitted(name, patch)
-        model.save(FOLDER / "files" / f"{name}.sklar")
+        model.save(FOLDER / "files" / f"{name}.sklar", force=True)
         cases[name] = {"numbers": numbers(model)[1], "sample": sample_bytes(model)}
     PINS.write_text(json.dumps({"circumstances": circumstances(), "cases": cases}, indent=1) + "\n")
 

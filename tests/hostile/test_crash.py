@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -21,12 +22,12 @@ DRIVER = """
 import os, signal, sys
 import sklar, sklar.private.recorder as r
 moment, step, data, toml, ledger, out = sys.argv[1:]
-def die(): os.kill(os.getpid(), signal.SIGKILL)
+def die(): os.kill(os.getpid(), int(os.environ.get("SENT", signal.SIGKILL)))
 real_charge, real_append, real_note = r.Recorder.charge, r.append_synced, r.FitAccount.record_release
-def charge(self, events, label):
+def charge(self, events, label, request):
     place = len(self.steps)
     if moment == "before charge" and place == int(step): die()
-    number = real_charge(self, events, label)
+    number = real_charge(self, events, label, request)
     if moment == "after charge" and place == int(step): die()
     return number
 def append(path, line):
@@ -34,14 +35,19 @@ def append(path, line):
     if moment == "half a release" and place == int(step):
         open(path, "a").write(line[: len(line) // 2]); die()
     real_append(path, line)
-    if moment == "release not noted" and place == int(step): die()
+    if moment == "after release" and place == int(step): die()
 def note(self, number, digest):
+    if moment == "before its hash" and number == int(step): die()
     real_note(self, number, digest)
-    if moment == "after release" and number == int(step): die()
+    if moment == "after its hash" and number == int(step): die()
 r.Recorder.charge, r.append_synced, r.FitAccount.record_release = charge, append, note
-sklar.fit(data, toml, method="independent", epsilon=1.0, ledger=ledger, new_ledger=True).save(out)
+if "SENT" in os.environ:
+    from sklar.cli.main import app
+    app(["fit", data, "-s", toml, "-m", "independent", "-e", "1", "--ledger", ledger, "--new-ledger", "-o", out])
+method = os.environ.get("METHOD", "independent")
+sklar.fit(data, toml, method=method, epsilon=1.0, ledger=ledger, new_ledger=True).save(out, force=True)
 """
-MOMENTS = ["before charge", "after charge", "half a release", "release not noted", "after release", "never"]
+MOMENTS = ["before charge", "after charge", "before its hash", "after its hash", "half a release", "after release"]
 
 
 @pytest.fixture
@@ -57,23 +63,22 @@ def run(place: Path, moment: str, step: int) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("step", "moment"), [(i % 2, moment) for i, moment in enumerate(MOMENTS[:-1])])
+@pytest.mark.parametrize(("step", "moment"), [(i % 2, moment) for i, moment in enumerate(MOMENTS)])
 def test_a_killed_fit_resumes(place: Path, moment: str, step: int) -> None:
     assert run(place, moment, step) == -signal.SIGKILL
     view = read_ledger(place / "people.ledger")
     (fit,) = view.unfinished
-    released = len(fit.digests)
     kept = _released_lines(place, fit.digests)
     assert run(place, "never", 0) == 0
     after = read_ledger(place / "people.ledger")
     assert len(after.fits) == 1
     assert after.fits[0].closed
-    # A step that was charged but whose release was lost is charged again; nothing else is.
-    lost = moment in ("after charge", "half a release", "release not noted")
+    # A charge without a hash is used; only a release that was noted and not stored whole is charged again.
+    lost = moment in ("after its hash", "half a release")
     assert after.fits[0].repeated == lost
     assert after.totals().epsilon > 1.0 if lost else after.totals().epsilon <= 1.0 + 1e-6
     model = sklar.load(place / "m.sklar")
-    assert [_line(step) for step in model.releases[:released]] == kept
+    assert [_line(step) for step in model.releases[: len(kept)]] == kept
     assert (model.claim.epsilon or 0) >= after.totals().epsilon - 1e-6
     assert model.claim.repeated == lost == ("rests on the crash" in str(model.claim))
     assert not list(place.glob("*.releases")) and not list(place.glob("*.lock"))
@@ -81,10 +86,58 @@ def test_a_killed_fit_resumes(place: Path, moment: str, step: int) -> None:
 
 def test_a_repeated_step_is_refused_when_the_cap_forbids_it(place: Path) -> None:
     create_ledger(place / "people.ledger", "people", epsilon=1.0, delta=1e-9)
-    assert run(place, "after charge", 1) == -signal.SIGKILL
+    assert run(place, "after its hash", 1) == -signal.SIGKILL
     with pytest.raises(OverspendError):
         sklar.fit(place / "people.parquet", schema(), method="independent", epsilon=1.0, ledger=place / "people.ledger")
     assert read_ledger(place / "people.ledger").totals().epsilon <= 1.0 + 1e-6
+
+
+def test_a_charge_that_was_never_answered_is_used_under_a_full_cap(place: Path) -> None:
+    create_ledger(place / "people.ledger", "people", epsilon=1.0, delta=1e-9)
+    for _ in range(3):
+        assert run(place, "after charge", 1) == -signal.SIGKILL
+    before = (place / "people.ledger").read_bytes()
+    assert run(place, "before its hash", 1) == -signal.SIGKILL
+    assert (place / "people.ledger").read_bytes() == before  # the charge stands, and stands once
+    assert run(place, "never", 0) == 0
+    assert sklar.load(place / "m.sklar").claim.epsilon == 1.0
+
+
+@pytest.mark.slow
+def test_a_vine_that_is_killed_in_every_step_costs_what_it_was_given(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each kill but the first ends a resumed fit, most of them between a charge and its release."""
+    monkeypatch.setenv("METHOD", "vine")
+    kills = 0
+    for step, moment in product(range(12), ("after charge", "before its hash", "after release")):
+        code = run(place, moment, step)
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+        kills += 1
+    (fit,) = read_ledger(place / "people.ledger").fits
+    assert kills >= 9 and fit.closed and not fit.repeated
+    assert sklar.load(place / "m.sklar").claim.epsilon == 1.0
+
+
+@pytest.mark.parametrize(
+    ("moment", "recorded"), [("after charge", 1), ("before its hash", 2), ("after its hash", 2), ("after release", 2)]
+)
+def test_ctrl_c_leaves_a_step_finished_or_not_begun(place: Path, moment: str, recorded: int) -> None:
+    files = [str(place / name) for name in ("people.parquet", "people.toml", "people.ledger", "m.sklar")]
+    command = [sys.executable, "-c", DRIVER, moment, "1", *files]
+    ended = subprocess.run(
+        command, env={**os.environ, "SENT": str(int(signal.SIGINT))}, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 130 and "Traceback" not in ended.stderr
+    assert f"{recorded} step{'s' if recorded > 1 else ''} of this fit" in ended.stderr
+    assert "The same command goes on from there, and nothing is charged twice." in ended.stderr
+    (fit,) = read_ledger(place / "people.ledger").unfinished
+    assert len(fit.digests) == len(_released_lines(place, fit.digests)) == recorded
+    assert run(place, "never", 0) == 0
+    after = read_ledger(place / "people.ledger")
+    assert len(after.fits) == 1 and not after.fits[0].repeated and after.totals().epsilon <= 1.0 + 1e-6
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ def test_a_full_disk_leaves_no_half_sample(ending: str, place: Path) -> None:
         assert names_in(place) == {"t.csv", "t.toml", "m.sklar"}
     out.write_text("before")
     with full_disk(500):
-        assert plain(run("sample", place / "m.sklar", "-n", 3000, "-o", out))
+        assert plain(run("sample", place / "m.sklar", "-n", 3000, "-o", out, "--force"))
     assert out.read_text() == "before"
 
 

@@ -109,6 +109,69 @@ def test_a_folder_of_rows_behind_a_link(place: Path) -> None:
     assert fit("rows") == [] and fits(place / "rows.ledger") == 2 and not (place / "link.ledger").exists()
 
 
+@pytest.fixture
+def nested(place: Path) -> Path:
+    """A folder of rows with one file in a folder of its own."""
+    (place / "rows" / "2020").mkdir(parents=True)
+    (place / "people.csv").rename(place / "rows" / "2020" / "people.csv")
+    return place
+
+
+@pytest.mark.parametrize("folder", ["rows", "rows/2020"])
+def test_a_used_up_folder_stops_a_fit_of_a_file_in_it(nested: Path, folder: str) -> None:
+    """The review's case: the ledger beside the file would have said "the only fit so far"."""
+    cap = nested / f"{folder}.ledger"
+    create_ledger(cap, "rows", epsilon=1, delta=0)
+    fit("rows/2020/people.csv", ledger=cap)
+    spent = cap.read_bytes()
+    for call in (
+        lambda: fit("rows/2020/people.csv"),
+        lambda: pay("rows/2020/people.csv", paying(), epsilon=1.0),
+    ):
+        with pytest.raises(LedgerError, match=rf"also charged to {cap}.*--ledger"):
+            call()
+    with pytest.raises(sklar.errors.OverspendError):
+        fit("rows/2020/people.csv", ledger=cap)
+    assert cap.read_bytes() == spent and [path.name for path in nested.rglob("*.ledger")] == [cap.name]
+
+
+@pytest.mark.parametrize("name", ["people.csv.ledger", "people.ledger"])
+def test_a_used_up_file_stops_a_fit_of_its_folder(nested: Path, name: str) -> None:
+    cap = nested / "rows" / "2020" / name
+    create_ledger(cap, "people", epsilon=1, delta=0)
+    fit("rows/2020/people.csv", ledger=cap)
+    for folder in ("rows", "rows/2020", "rows/../rows"):
+        with pytest.raises(LedgerError, match=rf"also charged to {cap}.*--ledger"):
+            fit(folder)
+    assert len(list(nested.rglob("*.ledger"))) == 1
+
+
+def test_a_ledger_that_is_named_is_taken_and_the_other_is_told(nested: Path) -> None:
+    create_ledger("rows.ledger", "rows", epsilon=9, delta=0)
+    create_ledger("mine.ledger", "mine", epsilon=9, delta=0)
+    assert fit("rows/2020/people.csv", ledger="rows.ledger") == []
+    (told,) = fit("rows/2020/people.csv", ledger="mine.ledger")
+    assert f"also kept in {nested / 'rows.ledger'}" in told
+
+
+def test_the_ledger_of_one_of_two_tables_stops_a_fit_of_both(place: Path) -> None:
+    (place / "homes.csv").write_text("home,size\n1,2\n2,3\n")
+    (place / "people.csv").write_text("home,x\n1,1\n2,2\n")
+    homes = sklar.Schema({"home": sklar.Id(), "size": sklar.Integer(0, 9)})
+    people = sklar.Schema({"home": sklar.Id(), "x": sklar.Integer(0, 9)})
+    both = sklar.Tables({"homes": homes, "people": people}, keys={"people": ("home", "homes")}, person="homes")
+    create_ledger("people.csv.ledger", "people", epsilon=1, delta=0)
+    with pytest.raises(LedgerError, match=r"also charged to .*people.csv.ledger"):
+        sklar.fit({"homes": "homes.csv", "people": "people.csv"}, both, epsilon=1.0)
+
+
+def test_ledgers_of_other_folders_and_of_no_file_stop_nothing(nested: Path) -> None:
+    create_ledger("row.ledger", "row", epsilon=9, delta=0)
+    create_ledger("rows/2021.ledger", "2021", epsilon=9, delta=0)
+    (nested / "rows" / "2020" / "notes.ledger").write_text("no ledger at all")
+    assert len(fit("rows/2020/people.csv")) == 1
+
+
 def test_a_ledger_behind_a_link_is_the_same_ledger(place: Path) -> None:
     create_ledger("people.ledger", "people", epsilon=3, delta=0)
     (place / "link.ledger").symlink_to(place / "people.ledger")
@@ -155,7 +218,7 @@ def test_the_command_says_it_on_standard_error(place: Path) -> None:
     assert "new ledger" not in made.out
     other = run("fit", *words, "-o", "m.sklar")
     assert "Warning: new ledger" in other.err and "also kept in" not in other.err
-    both = run("fit", *words, "--ledger", "mine.ledger", "-o", "m.sklar")
+    both = run("fit", *words, "--ledger", "mine.ledger", "-o", "n.sklar")
     assert both.code == 0 and "people.csv.ledger" in both.err and both.err.startswith("Warning: budget for these rows")
 
 

@@ -180,7 +180,7 @@ def test_refusals_come_before_spending(file: Path) -> None:
             sklar.fit(file, SCHEMA, epsilon=1.0, pay_share=share)  # type: ignore[arg-type]
     with pytest.raises(UnconfirmedFactError):
         sklar.fit(file, sklar.Schema({"age": sklar.Integer(0, 9, source="from-rows")}), epsilon=1.0)
-    assert not read_ledger(ledger).fits
+    assert not ledger.exists()
 
 
 def test_a_stream_that_can_be_read_once_is_refused_unspent() -> None:

@@ -130,6 +130,8 @@ def test_the_command_takes_conditions_on_persons(model: sklar.Model, family: skl
     )
     assert ran.exit_code == 0, ran.output
     assert set(csv.read_csv(tmp_path / "two" / "p.csv")["kind"].to_pylist()) == {"a"}
-    ran = CliRunner().invoke(app, ["sample", str(tmp_path / "panel.sklar"), "-o", str(out), "--given", "state=a"])
+    ran = CliRunner().invoke(
+        app, ["sample", str(tmp_path / "panel.sklar"), "-o", str(out), "--force", "--given", "state=a"]
+    )
     assert ran.exit_code == 1
     assert "first state" in ran.output

@@ -229,6 +229,6 @@ def test_the_commands_know_persons(tmp_path: Path) -> None:
     assert str(FIRST_KEY) not in done.output
     lacks = schema(key="nobody")
     lacks.write(tmp_path / "s.toml")
-    refused = CliRunner().invoke(app, ["synth", files[0], "-s", files[1], "-e", "2", "-o", files[2]])
+    refused = CliRunner().invoke(app, ["synth", files[0], "-s", files[1], "-e", "2", "-o", files[2], "--force"])
     assert refused.exit_code == 1
     assert "lacks column 'nobody'" in refused.output

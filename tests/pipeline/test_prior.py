@@ -209,7 +209,7 @@ def test_a_prior_that_was_not_declared_before_the_fit_is_found_by_the_ledger(tmp
     for prior in (renamed, longer):
         claim = replace(stored.claim, prior=replace(fact, by=prior.by, digest=prior.digest))
         told = {**stored.fit, "prior": prior.digest}
-        Model(replace(stored, prior=prior, claim=claim, fit=told)).save(tmp_path / "x.sklar")
+        Model(replace(stored, prior=prior, claim=claim, fit=told)).save(tmp_path / "x.sklar", force=True)
         found = sklar.verify(tmp_path / "x.sklar", ledger=tmp_path / "t.ledger")
         assert not found.ok and "ledger" in [check.part for check in found.checks if check.ok is False]
     assert not longer.is_whole() and renamed.is_whole()

@@ -10,6 +10,9 @@ from sklar.accounting.budget import checked_positive
 from sklar.errors import BudgetError
 
 NoiseKind = Literal["gaussian", "laplace"]
+SMALLEST_VARIANCE = 1e-18
+"""Variance that stands for any less: that of Laplace noise of a scale far below 1 is 0 in floating point, and estimates
+divide by it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +34,12 @@ class Noise:
     def variance(self) -> float:
         """Variance of one draw.
 
-        Laplace: 2 q / (1 - q)^2 with q = exp(-1/scale), exact. Gaussian: scale^2, which the true variance never
-        exceeds (shown in the reference) and meets to twelve digits once scale is above 1.5.
+        Laplace: 2 q / (1 - q)^2 with q = exp(-1/scale), exact down to SMALLEST_VARIANCE. Gaussian: scale^2, which the
+        true variance never exceeds (shown in the reference) and meets to twelve digits once scale is above 1.5.
         """
         if self.kind == "gaussian":
             return self.scale**2
-        return 2 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
+        return max(2 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2, SMALLEST_VARIANCE)
 
     @property
     def std(self) -> float:

@@ -11,10 +11,12 @@ from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import (
     DataFile,
+    Force,
     Json,
     SchemaFile,
     fit_settings,
     large_reading,
+    refuse_overwriting,
     require_data,
     shared_options,
 )
@@ -31,6 +33,7 @@ def command(
     schema: SchemaFile,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The model file, as people.sklar.")],
     file: DataFile = None,
+    force: Force = False,
     *,
     fit: Any,
     read: Any,
@@ -52,10 +55,11 @@ def command(
     require_data(file, read)
     facts = Schema.read(schema)
     require_writable(output)  # before budget is spent
+    refuse_overwriting(output, force)
     with pass_bar("reading rows", file) as passes:
         request = FitRequest(data=file, schema=facts, read=replace(read, progress=passes), **fit)
         with fitting(request) as model:
-            model.save(output)  # inside: if it fails, the fit can be resumed and costs nothing again
+            model.save(output, force=True)  # inside: if it fails, the fit can be resumed and costs nothing again
     _tell(model, output, passes, json)
 
 

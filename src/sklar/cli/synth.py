@@ -12,6 +12,7 @@ from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import (
     STANDARD_OUTPUT,
     DataFile,
+    Force,
     Json,
     SafeCsv,
     SchemaFile,
@@ -19,6 +20,7 @@ from sklar.cli.terminal.options import (
     fit_settings,
     large_reading,
     refuse_json_with_data,
+    refuse_overwriting,
     require_data,
     shared_options,
 )
@@ -45,6 +47,7 @@ def command(
         bool, typer.Option(help="Write what the release is worth beside it, as synthetic.public.html.")
     ] = True,
     safe_csv: SafeCsv = False,
+    force: Force = False,
     *,
     fit: Any,
     read: Any,
@@ -67,7 +70,9 @@ def command(
     require_data(file, read)
     refuse_json_with_data(output, json)
     page = public_path(output) if public_report and _reported(output, fit["method"]) else None
-    wanted = Output(path=output, rows=rows, seed=seed, safe=safe_csv, model_path=model, report_path=page)
+    for place, hint in ((output, "-o"), (model, "--model"), (report, "--report"), (page, "-o")):
+        refuse_overwriting(place, force, hint)
+    wanted = Output(path=output, rows=rows, seed=seed, safe=safe_csv, model_path=model, report_path=page, force=force)
     facts = Schema.read(schema)
     require_reportable(report, output)
     with pass_bar("reading rows", file) as passes:

@@ -91,6 +91,12 @@ def require_writable(path: PathLike) -> None:
         raise OutputError(f"cannot write {os.fspath(path)}: {reason(error)}.") from None
 
 
+def refuse_overwriting(path: PathLike, *, force: bool) -> None:
+    """Refuse to replace a file, before any work or privacy is spent, unless `force` allows it."""
+    if not force and os.path.isfile(os.fspath(path)):  # pipes and devices are written to, not replaced
+        raise OutputError(f"{os.fspath(path)} is there already; force=True (--force) overwrites it.")
+
+
 def reason(error: OSError) -> str:
     """What the system said, without a path."""
     return (error.strerror or type(error).__name__).lower()

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from sklar.errors import OutputError, UsageError
-from sklar.export.atomic import PathLike, atomic_file, require_writable, standard_output
+from sklar.export.atomic import PathLike, atomic_file, refuse_overwriting, require_writable, standard_output
 from sklar.export.databases import require_database_output, write_to_database
 from sklar.export.parts import parquet_writer
 from sklar.schema.address import table_address, without_secrets
@@ -79,8 +79,11 @@ def write_stream(
                 written(batch.num_rows)
 
 
-def require_table_output(path: PathLike) -> None:
-    """Refuse an output that cannot be written, or whose format is unknown, before any work is done for it."""
+def require_table_output(path: PathLike, *, force: bool = True) -> None:
+    """Refuse an output that cannot be written, or whose format is unknown, before any work is done for it.
+
+    Without `force` a file that is there already is refused, too. (A database refuses a table that is there by itself.)
+    """
     address = table_address(os.fspath(path))
     if address is not None:
         require_database_output(address)
@@ -88,6 +91,7 @@ def require_table_output(path: PathLike) -> None:
     file_format(path)
     if os.fspath(path) != STANDARD_OUTPUT:
         require_writable(path)
+        refuse_overwriting(path, force=force)
 
 
 def file_format(path: PathLike) -> Form:

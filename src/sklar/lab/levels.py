@@ -163,7 +163,7 @@ class LevelChoice:
         place = make_folder(folder, mode=0o700)
         self.html(place / REPORT)
         write_picture(tradeoff_chart(self.plot), place / PICTURE, mode=0o600)
-        self.released.save(place / MODEL)
+        self.released.save(place / MODEL, force=True)
         return place / REPORT, place / PICTURE, place / MODEL
 
 

@@ -82,10 +82,13 @@ def holding_back(method: Method[Any], share: float) -> Method[Any]:
             raise UsageError("check_share is for rows that stand alone: leave it out, or set linked=False in Person")
         method.check(schema, options)
 
+    def require_rows(schema: Schema, options: Any, allowance: Allowance, unit: Unit, rows: int) -> None:
+        method.require_rows(schema, options, allowance.part(rest), unit, rows)
+
     said = f"{share:.3g} of the budget bought tables that the model was not fitted to, to check it."
     return replace(
         method, fit=fit, check=check, plan=None, outline=outline, gaussian=gaussian, caveats=(*method.caveats, said),
-        expect=None if method.expect is None else _less(method, rest),
+        require_rows=require_rows, expect=None if method.expect is None else _less(method, rest),
     )  # fmt: skip
 
 

@@ -43,6 +43,7 @@ class Outline:
         cells: Cells of one such table, as far as it is known in advance.
         noise: The noise on every cell.
         resolution: What counts or sums are whole multiples of.
+        all_cells: Cells of all these tables together where they are counted at once and may be too many; else 0.
     """
 
     label: str
@@ -50,6 +51,7 @@ class Outline:
     cells: int
     noise: Noise
     resolution: float = 1.0
+    all_cells: int = 0
 
     @property
     def std(self) -> float:
@@ -81,6 +83,7 @@ class Method(Generic[Options]):
         takes_prior: Whether `prior=` does.
         check: Refuses options that do not fit the schema, before any budget is reserved.
         settle: (options, budget) -> options, once the budget is known; refuses options that do not fit it.
+        require_rows: (schema, options, allowance, unit, rows) refuses a public number of rows that is too small.
         caveats: Sentences for the claim.
         links_rows: Whether it can be fitted to persons whose rows follow one another.
     """
@@ -102,6 +105,7 @@ class Method(Generic[Options]):
     takes_prior: bool = False
     check: Callable[[Schema, Options], None] = lambda schema, options: None
     settle: Callable[[Options, Budget], Options] = lambda options, budget: options
+    require_rows: Callable[[Schema, Options, Allowance, Unit, int], None] = lambda *_: None
     caveats: tuple[str, ...] = ()
     links_rows: bool = False
 
@@ -132,6 +136,23 @@ class Method(Generic[Options]):
             line.noise.scale / line.resolution for line in self.outline(schema, options, allowance, unit, GUESSED_ROWS)
         )
         return (shifts if least >= LEAST_NOISE else allowance), plan
+
+    def require_possible(
+        self, schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int | None
+    ) -> tuple[Outline, ...]:
+        """Refuse a fit that cannot succeed, before any budget is reserved; returns what it will measure.
+
+        Args:
+            schema: The coordinates that the fit counts.
+            options: Settled for the budget.
+            allowance: What the fit may spend.
+            unit: Whose privacy is protected.
+            rows: The number of rows where it is public; None where only a noisy number of them can be known.
+        """
+        self.check(schema, options)
+        if rows is not None:
+            self.require_rows(schema, options, allowance, unit, rows)
+        return self.outline(schema, options, allowance, unit, GUESSED_ROWS if rows is None else rows)
 
     def read_options(self, given: Mapping[str, Any]) -> Options:
         """The options record; unknown names and wrong values are refused by name."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sklar import notebook
 from sklar.accounting.claim import Claim
 from sklar.errors import UsageError
+from sklar.export.atomic import refuse_overwriting
 from sklar.model.linked import LinkedModel
 from sklar.model.proportion import in_proportion
 from sklar.model.protocol import TableModel
@@ -435,6 +436,7 @@ class Model:
         binary: bool = False,
         fill: Fill | None = None,
         safe: bool = False,
+        force: bool = False,
     ) -> int:
         """Synthetic rows as a file whose name tells its format; gives the number of rows.
 
@@ -451,12 +453,13 @@ class Model:
             binary: As in `sample`.
             fill: As in `sample`.
             safe: Disarm texts that a spreadsheet would take for formulas, in text files.
+            force: Overwrite a file that is there already.
         """
         from sklar.pipeline.sampling.write import SampleRequest, sample_form, sample_to_file
 
         form = sample_form(iid, binary)
         return sample_to_file(
-            self, path, SampleRequest(rows=n, seed=seed, given=given, form=form, fill=fill, safe=safe)
+            self, path, SampleRequest(rows=n, seed=seed, given=given, form=form, fill=fill, safe=safe, force=force)
         )
 
     def inspect(self) -> dict[str, Any]:
@@ -498,8 +501,12 @@ class Model:
             raise UsageError("nothing was held back to check this model by: fit with check_share, as 0.05")
         return unmet(found_out(self._stored.fitted), read_criteria(criteria))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write a model file; it may be published wherever the claim is acceptable."""
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write a model file; it may be published wherever the claim is acceptable.
+
+        A file that is there already is refused, since it may hold a model that was paid for; `force` overwrites it.
+        """
+        refuse_overwriting(path, force=force)
         write_model(self._stored, path)
         self._replicas.path = os.fspath(path)
 

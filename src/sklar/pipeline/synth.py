@@ -27,6 +27,7 @@ class Output:
         safe: Disarm texts that a spreadsheet would take for formulas.
         model_path: Where to keep the model as well, if anywhere.
         report_path: Where the report that may be published goes, if anywhere.
+        force: Overwrite files that are there already.
     """
 
     path: str | PathLike[str]
@@ -35,6 +36,7 @@ class Output:
     safe: bool = False
     model_path: str | PathLike[str] | None = None
     report_path: str | PathLike[str] | None = None
+    force: bool = False
 
 
 def synth(
@@ -47,6 +49,7 @@ def synth(
     safe: bool = False,
     model: str | PathLike[str] | None = None,
     report: str | PathLike[str] | None = None,
+    force: bool = False,
     **settings: Any,
 ) -> Model:
     """Fit a model and write a sample of it in one go; everything that can be refused is, before budget is spent.
@@ -60,9 +63,12 @@ def synth(
         safe: Disarm texts that a spreadsheet would take for formulas.
         model: Where to keep the model as well, if anywhere.
         report: Where the report that may be published goes, as "people.public.html"; nowhere by default.
+        force: Overwrite files that are there already; without it they are refused before budget is spent.
         settings: What `fit` takes: epsilon, method, ledger, options of the method and so on.
     """
-    wanted = Output(path=output, rows=rows, seed=sample_seed, safe=safe, model_path=model, report_path=report)
+    wanted = Output(
+        path=output, rows=rows, seed=sample_seed, safe=safe, model_path=model, report_path=report, force=force
+    )
     return synthesize(fit_request(data, schema, **settings), wanted)[0]
 
 
@@ -80,8 +86,8 @@ def synthesize(request: FitRequest, output: Output) -> tuple[Model, int]:
     with fitting(request) as model:
         # Written while the fit is open: if that fails, it can be resumed and costs nothing again.
         if output.model_path is not None:
-            model.save(output.model_path)
-        asked = SampleRequest(rows=output.rows, seed=output.seed, safe=output.safe)
+            model.save(output.model_path, force=True)  # what may not be overwritten was refused above
+        asked = SampleRequest(rows=output.rows, seed=output.seed, safe=output.safe, force=True)
         told = _telling(request.read.progress, model.rows_estimate if output.rows is None else output.rows)
         count = sample_to_file(model, output.path, asked, told)
         if output.report_path is not None:
@@ -108,15 +114,17 @@ def _telling(progress: Callable[[float], None] | None, rows: int) -> Callable[[i
 
 
 def _require_output(output: Output) -> None:
-    from sklar.export.atomic import require_writable
+    from sklar.export.atomic import refuse_overwriting, require_writable
     from sklar.export.write import require_table_output
     from sklar.report.page import require_public_report
 
-    require_table_output(output.path)
+    require_table_output(output.path, force=output.force)
     if output.model_path is not None:
         require_writable(output.model_path)
+        refuse_overwriting(output.model_path, force=output.force)
     if output.report_path is not None:
         require_public_report(output.report_path)
+        refuse_overwriting(output.report_path, force=output.force)
     if output.rows is not None:
         whole_number(output.rows, "the number of rows")
     seed_entropy(output.seed)

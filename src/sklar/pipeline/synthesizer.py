@@ -93,9 +93,9 @@ class SklarSynthesizer:
         like = None if self._fitted is None else self._fitted.like
         return table if like is None else as_frame(table, self.model_.schema, to=None, like=like)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model file; `sklar.load` reads it."""
-        self.model_.save(path)
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write the model file; `sklar.load` reads it, and `force` overwrites one that is there."""
+        self.model_.save(path, force=force)
 
     def _facts(self) -> Schema | str | PathLike[str] | None:
         schema: Any = self.schema

@@ -25,7 +25,7 @@ from sklar.private.requests import (
     check_score,
     check_tables,
 )
-from sklar.private.scores import exact_scores, score_sensitivity, score_tables
+from sklar.private.scores import check_estimates, exact_scores, score_sensitivity, score_tables
 from sklar.private.wide import WholeNumbers, with_noise
 from sklar.release.charges import (
     choice_event,
@@ -150,6 +150,7 @@ class PrivateDoor:
         check_score(score, epsilon, picks, self.schema)
         specs = score_tables(score)
         plan_counts(self.schema, specs)  # refuses tables that would not fit, before anything is charged
+        check_estimates(score, self.unit)
         events = [choice_event(epsilon, picks, label, self.unit)]
 
         def measure() -> tuple[Release, ...]:
@@ -207,7 +208,7 @@ class PrivateDoor:
         if recorded is not None:
             return recorded
         self._doing(f"measuring {label}")
-        step = self._recorder.charge(events, label)
+        step = self._recorder.charge(events, label, digest)
         releases = measure()
         self._recorder.record(step, label, digest, releases)
         self._doing(f"working on {label}")

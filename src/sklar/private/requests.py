@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from sklar.accounting.noise import Noise
-from sklar.errors import DoorError
+from sklar.accounting.unit import Unit
+from sklar.errors import DoorError, TableTooLargeError
+from sklar.methods.method import Outline
 from sklar.private.features import FEATURES
 from sklar.private.noise import require_samplable
 from sklar.release.door import (
@@ -24,7 +27,10 @@ from sklar.release.door import (
     TailNorms,
 )
 from sklar.release.features import Feature
+from sklar.rows.codes.table import stored_places
+from sklar.rows.counting.tables import MAX_BYTES
 from sklar.schema.columns import Labels
+from sklar.schema.coordinates import views_of
 from sklar.schema.table import Schema
 
 
@@ -40,6 +46,7 @@ def check_tables(tables: Sequence[Table | RecodedTable | Interaction], kind: typ
         check_noise(table.noise)
         if isinstance(table, RecodedTable | Interaction):
             _check_lookups(table.columns, table.lookups, schema)
+    _check_one_table((table.columns for table in tables), schema)
 
 
 def check_pairs(request: PairTables, schema: Schema) -> None:
@@ -52,6 +59,7 @@ def check_pairs(request: PairTables, schema: Schema) -> None:
         raise DoorError("pairs need two or more columns")
     check_noise(request.noise)
     _check_lookups(request.columns, request.lookups, schema)
+    _check_one_table((request.columns,), schema)
 
 
 def check_feature(feature: Feature, noise: Noise, schema: Schema) -> None:
@@ -64,6 +72,7 @@ def check_feature(feature: Feature, noise: Noise, schema: Schema) -> None:
         _check_columns((name,), schema)
         if codes != schema.size(name):
             raise DoorError(f"a lookup for column '{name}' does not have one entry per base code")
+    _check_one_table((feature.columns,), schema)
 
 
 def check_score(score: Score, epsilon: float, picks: int, schema: Schema) -> None:
@@ -94,6 +103,7 @@ def check_score(score: Score, epsilon: float, picks: int, schema: Schema) -> Non
         _check_lookups(candidate.columns, candidate.lookups, schema)
         if candidate.estimate.shape != candidate.shape or not np.isfinite(candidate.estimate).all():
             raise DoorError("the estimate of a candidate must be finite and have the shape of its table")
+    _check_one_table((candidate.columns for candidate in score.candidates), schema)
 
 
 def _check_choice(score: Score, candidates: int, epsilon: float, picks: int) -> None:
@@ -122,6 +132,18 @@ def check_discoveries(requests: Sequence[Discovery], schema: Schema) -> None:
         raise DoorError("a column is asked for twice")
 
 
+def check_outline(lines: Iterable[Outline], unit: Unit) -> None:
+    """Refuse a fit that will ask for noise that cannot be drawn, or for more counts than fit into memory."""
+    for line in lines:
+        check_noise(replace(line.noise, scale=line.noise.scale / (line.resolution * unit.resolution)))
+        cells = max(line.cells, line.all_cells)
+        if 8 * cells > MAX_BYTES:
+            raise TableTooLargeError(
+                f"the step '{line.label}' would count {cells:,} cells at once, more than fit into "
+                f"{MAX_BYTES >> 30} GiB; use fewer columns, or fewer values or bins for the largest of them"
+            )
+
+
 def check_noise(noise: Noise) -> None:
     """Refuse noise that is not a plain Noise with a positive, finite scale that integers can hold."""
     if type(noise) is not Noise or noise.kind not in ("gaussian", "laplace"):
@@ -139,6 +161,12 @@ def _check_columns(columns: object, schema: Schema) -> None:
         raise DoorError(f"column '{unknown[0]}' is not a modelled column of the schema")
     if len(set(columns)) < len(columns):
         raise DoorError("a request names a column twice")
+
+
+def _check_one_table(requests: Iterable[tuple[str, ...]], schema: Schema) -> None:
+    """Refuse one request over first rows and steps of persons: they are stored as tables of their own."""
+    if views_of(schema):
+        stored_places(schema, tuple({name for columns in requests for name in columns}))
 
 
 def _check_lookups(columns: tuple[str, ...], lookups: tuple[np.ndarray, ...], schema: Schema) -> None:

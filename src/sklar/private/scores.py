@@ -112,10 +112,24 @@ def _distance(exact: Ints, estimate: Floats, bonus: float, bits: int) -> float:
     numbers to them.
     """
     point = max(POINT, bits)
+    rounded, added = _in_points(estimate, bonus, point)
+    return float(np.abs(exact * 2 ** (point - bits) - rounded).sum() + added) / 2**point
+
+
+def check_estimates(score: Score, unit: Unit) -> None:
+    """Refuse public estimates too large for exact sums, before anything is charged."""
+    if isinstance(score, TableDistance):
+        point = max(POINT, VOTE_BITS if unit.votes else 0)
+        for candidate, bonus in zip(score.candidates, score.bonuses or (0.0,) * len(score.candidates), strict=True):
+            _in_points(candidate.estimate, bonus, point)
+
+
+def _in_points(estimate: Floats, bonus: float, point: int) -> tuple[Floats, int]:
+    """Public numbers in whole multiples of 2^-point."""
     rounded, added = np.rint(estimate * 2**point), round(bonus * 2**point)
     if not float(np.abs(rounded).sum()) + abs(added) < LARGEST:
         raise DoorError(f"the estimates and the bonus of a candidate must sum to less than 2^{51 - point}")
-    return float(np.abs(exact * 2 ** (point - bits) - rounded).sum() + added) / 2**point
+    return rounded, added
 
 
 def distance_sensitivity(unit: Unit) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -20,6 +20,9 @@ from sklar.release.values import Recorded
 from sklar.rows import hold, open_rows
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
+
+Admit = Callable[[int | None], None]
+"""Refuses a fit that cannot succeed, given the number of persons where that is public."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +79,23 @@ def open_session(
     resume: bool,
     read: ReadOptions,
     noise: NoiseSource,
+    admit: Admit,
     again: bool = False,
+    then: Reservation | None = None,
 ) -> Generator[Session]:
     """Open the source, reserve the budget (or take up an unfinished fit of the same settings) and build the Door.
+
+    Args:
+        data: What is read.
+        schema: By which it is read.
+        ledger: The ledger that is charged.
+        reservation: What is set aside.
+        resume: Whether to take up an unfinished fit.
+        read: How the source is read.
+        noise: Where noise comes from.
+        admit: Called before anything is reserved.
+        again: Whether the same data will be opened or read once more.
+        then: What a fit of the same data will reserve after this one: refused now if the cap has no room for both.
 
     On success the fit is closed in the ledger. On any error it stays open, its releases recorded, and can be resumed.
     """
@@ -86,15 +103,21 @@ def open_session(
         # A file that cannot be read as a table is refused before anything is reserved: its codes are made now, and kept
         # where they fit into memory. Nothing is counted, and nothing leaves, before the first charge at the Door.
         rows.keep_codes()
-        if again:  # the same data will be opened once more: a stream that can be read once must be refused now
+        if again:  # a stream that can be read once must be refused now
             rows.require_repeatable()
-        account, old = _account(ledger, reservation, resume)
+        admit(rows.exact_persons if reservation.unit.neighbours == "replace" else None)
+        account, old = _account(ledger, reservation, resume, then)
         path = None if ledger.path is None else releases_path(ledger.path, account.id)
         with account:
             recorder = Recorder(account, path, _recorded_steps(path, account.record) if old else ())
             doing = getattr(read.progress, "doing", None)
             door = PrivateDoor(rows, rows.schema, account.record.allowance, account.record.unit, recorder, noise, doing)
-            yield Session(door, account, recorder, resumed=old)
+            try:
+                yield Session(door, account, recorder, resumed=old)
+            except KeyboardInterrupt as stop:
+                if path is not None and not getattr(stop, "__notes__", ()):
+                    stop.add_note(_resumable(account.record))
+                raise
             account.close()
             if path is not None:
                 with suppress(OSError):
@@ -106,14 +129,31 @@ def releases_path(ledger: Path, fit: str) -> Path:
     return ledger.with_name(f"{ledger.name}.{fit}.releases")
 
 
-def _account(ledger: Ledger, reservation: Reservation, resume: bool) -> tuple[FitAccount, bool]:
-    if resume and ledger.path is not None:
+def _account(
+    ledger: Ledger, reservation: Reservation, resume: bool, then: Reservation | None
+) -> tuple[FitAccount, bool]:
+    if resume and ledger.path is not None and ledger.path.exists():
         for fit in reversed(read_ledger(ledger.path).unfinished):
-            if fit.fingerprint == reservation.fingerprint and len(
-                _recorded_steps(releases_path(ledger.path, fit.id), fit)
-            ) == len(fit.digests):
-                return ledger.resume(fit.id), True
-    return ledger.reserve(**{f.name: getattr(reservation, f.name) for f in fields(reservation)}), False
+            stored = {step.step for step in _recorded_steps(releases_path(ledger.path, fit.id), fit)}
+            lost = [number for number in fit.digests if number not in stored]
+            if fit.fingerprint == reservation.fingerprint and lost in ([], [len(fit.steps) - 1]):
+                return ledger.resume(fit.id, lost=lost[0] if lost else None), True
+    later = None if then is None else _amounts(then)
+    return ledger.reserve(**_amounts(reservation), then=later), False
+
+
+def _resumable(fit: FitRecord) -> str:
+    """What an interrupted fit has, and how it goes on."""
+    done, spent = len(fit.digests), min(fit.spent / fit.allowance.amount, 1.0)
+    steps = f"{done} step{'' if done == 1 else 's'}"
+    return (
+        f"{steps} of this fit are recorded, for {spent:.0%} of its budget, and the rest of the budget stays reserved. "
+        "The same command goes on from there, and nothing is charged twice."
+    )
+
+
+def _amounts(reservation: Reservation) -> dict[str, Any]:
+    return {field.name: getattr(reservation, field.name) for field in fields(reservation)}
 
 
 def _recorded_steps(path: Path | None, fit: FitRecord) -> list[Recorded]:

@@ -147,7 +147,7 @@ def evaluate(entry: TableEntry, model: int, target: str) -> Work:
     """Compare a synthetic table of the size of the real one with it, for the custodian."""
     name = entry.model(model)
     table, page = f"{name}.synthetic.csv", f"{name}.custodian.html"
-    drawn = ("sample", f"{name}.sklar", "--seed", "1", "-o", table)
+    drawn = ("sample", f"{name}.sklar", "--seed", "1", "-o", table, "--force")
     words = ["evaluate", entry.source, table, "-s", entry.schema, "--model", f"{name}.sklar", *reading(entry)]
     words += ["--report", page, *(["--target", target] if target else [])]
     return Work(

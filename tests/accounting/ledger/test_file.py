@@ -15,7 +15,7 @@ import pytest
 
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
-from sklar.accounting.ledger import create_ledger, ensure_ledger, ledger_totals, open_ledger, read_ledger
+from sklar.accounting.ledger import Ledger, create_ledger, ensure_ledger, ledger_totals, open_ledger, read_ledger
 from sklar.accounting.ledger import file as file_module
 from sklar.accounting.ledger.locks import lock_path
 from sklar.accounting.unit import Unit
@@ -362,3 +362,70 @@ def test_thousands_of_charges_stay_fast(path: Path, reserve: Any, counts: Any, m
     assert totals.epsilon == pytest.approx(1)
     assert ledger_totals(view.header, view.fits) == totals
     assert time.process_time() - began < 20
+
+
+def interrupted(ledger: Ledger, reserve: Any, counts: Any) -> tuple[str, list[Any]]:
+    """A fit that was charged for one request and ended before anything of its answer was noted."""
+    account = reserve(ledger)
+    events = counts(account)
+    account.charge(events, "pairs", "a" * 64)
+    account.leave()
+    return account.id, events
+
+
+def test_a_charge_that_was_never_answered_answers_the_same_request(path: Path, reserve: Any, counts: Any) -> None:
+    ledger = create_ledger(path, "people")
+    fit, events = interrupted(ledger, reserve, counts)
+    before = path.read_bytes()
+    for _ in range(3):
+        with ledger.resume(fit) as account:
+            assert account.charge(events, "pairs", "a" * 64) == 0
+    assert path.read_bytes() == before
+    with ledger.resume(fit) as account:
+        account.record_release(account.charge(events, "pairs", "a" * 64), "0" * 64)
+        assert account.charge(events, "pairs", "a" * 64) == 1  # a charge answers once
+        assert not account.record.repeated and account.record.spent == 2 * sum(event.rho for event in events)
+
+
+@pytest.mark.parametrize("other", ["label", "request", "no request", "noise"])
+def test_it_answers_no_other_request(path: Path, reserve: Any, counts: Any, other: str) -> None:
+    ledger = create_ledger(path, "people")
+    fit, events = interrupted(ledger, reserve, counts)
+    asked: list[Any] = [events, "pairs", "a" * 64]
+    with ledger.resume(fit) as account:
+        if other == "noise":
+            asked[0] = counts(account, share=0.2)
+        elif other == "label":
+            asked[1] = "margins"
+        else:
+            asked[2] = "b" * 64 if other == "request" else None
+        assert account.charge(*asked) == 1
+        assert account.record.repeated and account.record.extra_rho > 0
+
+
+def test_of_two_processes_that_hold_one_charge_one_may_answer(path: Path, reserve: Any, counts: Any) -> None:
+    """Only if the lock of the fit is taken away; then the ledger itself decides, before anything is stored."""
+    ledger = create_ledger(path, "people")
+    fit, events = interrupted(ledger, reserve, counts)
+    first = ledger.resume(fit)
+    with pytest.raises(LedgerError, match="still running"):
+        open_ledger(path).resume(fit)
+    lock_path(path, fit).unlink()
+    second = open_ledger(path).resume(fit)
+    assert first.charge(events, "pairs", "a" * 64) == second.charge(events, "pairs", "a" * 64) == 0
+    second.record_release(0, "1" * 64)
+    with pytest.raises(LedgerError, match="not waiting"):
+        first.record_release(0, "2" * 64)
+
+
+def test_a_release_that_was_lost_after_its_hash_is_charged_again(path: Path, reserve: Any, counts: Any) -> None:
+    ledger = create_ledger(path, "people")
+    account = reserve(ledger)
+    events = counts(account)
+    account.record_release(account.charge(events, "pairs", "a" * 64), "0" * 64)
+    account.leave()
+    with ledger.resume(account.id, lost=0) as again:
+        step = again.charge(events, "pairs", "a" * 64)
+        again.record_release(step, "1" * 64)
+        assert again.record.steps[step].repeats == 0 and again.record.digests == {1: "1" * 64}
+        assert again.record.extra_rho > 0

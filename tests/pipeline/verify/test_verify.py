@@ -20,7 +20,7 @@ from sklar.cli.main import app
 from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model_file import Stored, read_model, write_model
-from sklar.private.recorder import Recorder
+from sklar.private import recorder
 from sklar.release.values import NoisyCounts, read_line, record_line
 from sklar.schema.table import schema_from_toml, schema_to_toml
 from tests.contracts.tables import people, schema
@@ -437,7 +437,7 @@ def test_a_step_that_was_lost_and_measured_again_is_counted_twice(
         return sklar.fit(tmp_path / "t.csv", schema(), method="independent", epsilon=1.0, ledger=tmp_path / "t.ledger")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Recorder, "record", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(recorder, "append_synced", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             run()
     run().save(tmp_path / "m.sklar")

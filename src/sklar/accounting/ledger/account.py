@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -16,7 +15,15 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.events import Event, PlannedEvent
 from sklar.accounting.ledger.book import Book, new_header, opened_fit, utc_today
-from sklar.accounting.ledger.file import Decide, FileJournal, Journal, MemoryJournal, real_path, write_new_file
+from sklar.accounting.ledger.file import (
+    Decide,
+    FileJournal,
+    Journal,
+    MemoryJournal,
+    NewFileJournal,
+    real_path,
+    write_new_file,
+)
 from sklar.accounting.ledger.filters import check_charge, check_repeat, check_reservation, fit_accountant
 from sklar.accounting.ledger.locks import FitLock
 from sklar.accounting.ledger.records import FitRecord, Header, StepRecord, events_to_json
@@ -91,6 +98,7 @@ class Ledger:
         seed: int,
         fingerprint: str,
         plan: Sequence[PlannedEvent] | None = None,
+        then: Mapping[str, Any] | None = None,
     ) -> FitAccount:
         """Set the whole budget of a fit aside, before it reads anything.
 
@@ -99,53 +107,55 @@ class Ledger:
             seed: Of the post-processing, so that a resumed fit comes to the same model.
             fingerprint: Hash of schema, method and options.
             plan: All tables and vectors the fit will measure, if set in advance (`plan_events`); it is then held to it.
+            then: Arguments of a later reservation that this one is of no use without.
 
         Raises:
-            OverspendError: The allowance exceeds the budget, or the ledger's cap has no room for it.
+            OverspendError: The allowance exceeds the budget, or the ledger's cap has no room for it, or not for what
+                follows it. Nothing is reserved then.
         """
         fit = secrets.token_hex(8)
-        entry = {
-            "type": "open",
-            "time": utc_today(),
-            "fit": fit,
-            "method": str(method),
-            "budget": asdict(budget),
-            "allowance": asdict(allowance),
-            "unit": unit.to_dict(),
-            "accountant": fit_accountant(budget, allowance, plan),
-            "plan": None if plan is None else events_to_json(plan),
-            "seed": int(seed),
-            "fingerprint": str(fingerprint),
-        }
+        entry = _open_entry(
+            fit, method=method, budget=budget, allowance=allowance, unit=unit, seed=seed, fingerprint=fingerprint,
+            plan=plan,
+        )  # fmt: skip
+        later = None if then is None else _open_entry(f"{fit}-later", **then)
         # The lock comes first: whoever sees the entry must see that the fit is alive.
         lock = FitLock(self.path, fit)
         try:
-            self._journal.append(lambda book: _admit(book, entry))
+            self._journal.append(lambda book: _admit(book, entry, later))
         except BaseException:
             lock.release()
             raise
         return FitAccount(self._journal, fit, lock)
 
-    def resume(self, fit: str) -> FitAccount:
-        """Take up a fit whose process ended before it closed; LedgerError if it is closed or still alive."""
+    def resume(self, fit: str, lost: int | None = None) -> FitAccount:
+        """Take up a fit whose process ended before it closed; LedgerError if it is closed or still alive.
+
+        Args:
+            fit: Its id.
+            lost: The last step, if its release was noted here and is not stored whole: it must be measured again.
+        """
         self._journal.look().open_fit(fit)
         lock = FitLock(self.path, fit)
         try:
-            pending = self._journal.look().open_fit(fit).pending
+            pending = self._journal.look().open_fit(fit).pending  # as of now, when no other process has the lock
         except LedgerError:
             lock.release()
             raise
-        return FitAccount(self._journal, fit, lock, lost=None if pending is None else pending.number)
+        return FitAccount(self._journal, fit, lock, lost=lost, unanswered=None if pending is None else pending.number)
 
 
 class FitAccount:
     """One fit's reservation. As a context manager it gives up its lock at the end; `close` is a separate act."""
 
-    def __init__(self, journal: Journal, fit: str, lock: FitLock, lost: int | None = None):
+    def __init__(
+        self, journal: Journal, fit: str, lock: FitLock, lost: int | None = None, unanswered: int | None = None
+    ):
         self.id = fit
         self._journal = journal
         self._lock = lock
         self._lost = lost
+        self._unanswered = unanswered
         self._active = True
 
     def __enter__(self) -> FitAccount:
@@ -159,21 +169,36 @@ class FitAccount:
         """The fit as the ledger has it: allowance, steps, hashes of releases."""
         return self._journal.look().fits[self.id]
 
-    def charge(self, events: Sequence[Event], label: str) -> int:
+    def charge(self, events: Sequence[Event], label: str, request: str | None = None) -> int:
         """Charge one step before its rows are read; returns the step's number.
 
-        In a resumed fit whose last step was charged but never recorded, the first charge measures that step again: it
-        reserves its cost anew, against the cap.
+        In a resumed fit whose last step was charged and never answered, the same request is answered under the same
+        charge, at no further cost (why, is argued in `filters`). Any other request there, and a step whose release was
+        noted and then lost, reserves its cost anew, against the cap.
+
+        Args:
+            events: What the step costs.
+            label: What is measured, for people.
+            request: SHA-256 of the queries and their noise.
 
         Raises:
             OverspendError: The reservation, the plan or the cap does not cover it. Nothing is charged then.
         """
-        step = int(self._append(lambda book: self._charge_entry(book, tuple(events), label))["step"])
+        unanswered, self._unanswered = self._unanswered, None
+        if unanswered is not None:
+            before = self.record.steps[unanswered]
+            if request is not None and (before.events, before.label, before.request) == (tuple(events), label, request):
+                return unanswered
+            self._lost = unanswered
+        step = int(self._append(lambda book: self._charge_entry(book, tuple(events), label, request))["step"])
         self._lost = None
         return step
 
     def record_release(self, step: int, digest: str) -> None:
-        """Note the hash of a step's releases, once they are safely stored and before anyone sees them."""
+        """Note the hash of a step's releases before they are stored or shown. It uses the charge up.
+
+        Of two processes that came to answer one charge, only the first gets here: the other is refused.
+        """
         if len(digest) != 64:
             raise LedgerError("a release is recorded by its SHA-256, 64 hexadecimal digits.")
 
@@ -195,11 +220,11 @@ class FitAccount:
         self._active = False
         self._lock.release()
 
-    def _charge_entry(self, book: Book, events: tuple[Event, ...], label: str) -> dict[str, Any]:
+    def _charge_entry(self, book: Book, events: tuple[Event, ...], label: str, request: str | None) -> dict[str, Any]:
         fit = book.open_fit(self.id)
         if not events or any(event.unit != fit.unit for event in events):
             raise LedgerError("a charge needs at least one event, all for the unit of its fit.")
-        step = StepRecord(number=len(fit.steps), label=label, events=events, repeats=self._lost)
+        step = StepRecord(number=len(fit.steps), label=label, events=events, repeats=self._lost, request=request)
         if self._lost is not None:
             check_repeat(book.header, tuple(book.fits.values()), fit, step)
         elif fit.pending is not None:
@@ -213,6 +238,7 @@ class FitAccount:
             "step": step.number,
             "label": str(label),
             "repeats": step.repeats,
+            "request": step.request,
             "events": events_to_json(events),
         }
 
@@ -222,10 +248,31 @@ class FitAccount:
         return self._journal.append(entry)
 
 
-def _admit(book: Book, entry: dict[str, Any]) -> dict[str, Any]:
+def _open_entry(
+    fit: str, *, method: str, budget: Budget, allowance: Allowance, unit: Unit, seed: int, fingerprint: str,
+    plan: Sequence[PlannedEvent] | None,
+) -> dict[str, Any]:  # fmt: skip
+    return {
+        "type": "open",
+        "time": utc_today(),
+        "fit": fit,
+        "method": str(method),
+        "budget": asdict(budget),
+        "allowance": asdict(allowance),
+        "unit": unit.to_dict(),
+        "accountant": fit_accountant(budget, allowance, plan),
+        "plan": None if plan is None else events_to_json(plan),
+        "seed": int(seed),
+        "fingerprint": str(fingerprint),
+    }
+
+
+def _admit(book: Book, entry: dict[str, Any], later: dict[str, Any] | None) -> dict[str, Any]:
     fits, record = tuple(book.fits.values()), opened_fit(entry)
     try:
         check_reservation(book.header, fits, record)
+        if later is not None:
+            check_reservation(book.header, (*fits, record), opened_fit(later))
     except OverspendError as refusal:
         if record.reserved_delta:  # the number below is for fits that find no labels
             raise
@@ -239,13 +286,13 @@ open_ledger = Ledger.open
 
 
 def ensure_ledger(path: str | PathLike[str], name: str, neighbours: Neighbours = "add-remove") -> Ledger:
-    """Open the ledger at this path, or make one without a cap; safe against another process that does the same."""
-    if not os.path.exists(path):
-        with suppress(LedgerError):  # taken meanwhile, or not writable: opening it tells
-            return create_ledger(path, name, neighbours=neighbours)
-    if not os.path.exists(path):
-        return create_ledger(path, name, neighbours=neighbours)
-    return open_ledger(path)
+    """Open the ledger at this path, or one without a cap whose file is made with its first entry.
+
+    So a fit that is refused before it reserves anything leaves no ledger behind. Another process may make it meanwhile.
+    """
+    if os.path.exists(path):
+        return open_ledger(path)
+    return Ledger(NewFileJournal(real_path(path), new_header(name, None, None, neighbours, None)))
 
 
 def memory_ledger(

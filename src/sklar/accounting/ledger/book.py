@@ -33,7 +33,7 @@ FIELDS = {
         "seed",
         "fingerprint",
     },
-    "charge": _STEP | {"label", "events", "repeats"},
+    "charge": _STEP | {"label", "events", "repeats", "request"},
     "release": _STEP | {"digest"},
     "close": {"type", "time", "fit"},
 }
@@ -117,6 +117,7 @@ class Book:
             label=entry["label"],
             events=events_from_json(entry["events"], fit.unit),
             repeats=entry["repeats"],
+            request=entry.get("request"),
         )
         if step.number != len(fit.steps):
             raise LedgerError("a step is out of order")

@@ -132,6 +132,40 @@ class FileJournal:
             raise _unusable(self.path, error) from None
 
 
+class NewFileJournal:
+    """Entries in a file that is made with the first of them; until then there is a header in memory."""
+
+    def __init__(self, path: Path, header: dict[str, Any]):
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise LedgerError(f"the ledger {path} cannot be made: its folder is missing or cannot be written to.")
+        self.path = path
+        self._header = header
+        self._made: FileJournal | None = None
+
+    def append(self, decide: Decide) -> dict[str, Any]:
+        """Decide on the header first: an entry that is refused makes no file."""
+        if self._made is None and not self.path.exists():
+            decide(self.look())
+            try:
+                write_new_file(self.path, self._header)
+            except LedgerError:
+                if not self.path.exists():  # else another process made it meanwhile
+                    raise
+        return self._file().append(decide)
+
+    def look(self) -> Book:
+        if self._made is not None or self.path.exists():
+            return self._file().look()
+        book = Book()
+        book.add(self._header)
+        return book
+
+    def _file(self) -> FileJournal:
+        if self._made is None:
+            self._made = FileJournal(self.path)
+        return self._made
+
+
 def real_path(path: str | os.PathLike[str]) -> Path:
     """The path without links: side files lie beside the ledger itself, whatever name it is called by."""
     try:

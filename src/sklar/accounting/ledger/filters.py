@@ -42,8 +42,20 @@ what is promised.
 **Races and crashes.** A reservation is read, checked, written and synced under an exclusive lock on the file, so of two
 processes that want the last epsilon one sees the other's entry. An entry is on disk before the act it allows. If a
 process dies in between, the ledger shows more than was lost, never less. A line that was only partly written was never
-acted upon. A step whose charge stands and whose release is missing may be measured again, with fresh noise, but that is
-a further mechanism: it reserves its own cost against the cap, or is refused.
+acted upon.
+
+**A charge that was never answered.** For each step a process writes a charge, reads the rows, draws noise in its own
+memory, writes the hash of the release to the ledger, and only then stores the release or shows it to anyone. So a
+charge without a hash proves that no byte of a release left the process that made it: the attempt had one outcome,
+"nothing", whatever the rows. Let M be the step's mechanism. A fit that is resumed and asks for exactly the same (same
+queries, noise and label, by their SHA-256) runs M with fresh noise, and the attempts together release what M releases
+once: (nothing, ..., nothing, M(rows)). They cost what M costs, and the charge that stands covers that. What was drawn
+before is gone with the memory of its process and has no part in what follows. When a process is killed may depend on
+the rows only through how long it works, which is no output here, as it is none for a fit that is not interrupted. One
+charge is answered once: the hash is written under the ledger's lock and refused if the step has one, so even of two
+processes that both hold the charge (the lock of a fit prevents it) one stores a release and the other nothing. Any
+other request there is a further mechanism and reserves its own cost. So does a step whose hash is noted and whose
+release is not stored whole, since part of it may have been seen: a kill in these milliseconds costs the step again.
 
 One relation and one number of rows per person hold for all of a ledger, since amounts for different units do not add.
 """

@@ -51,13 +51,15 @@ class StepRecord:
     Attributes:
         number: 0, 1, 2, ... within the fit.
         repeats: The step this one measures again because its release was lost; None for a first try.
-        digest: SHA-256 of the recorded releases; None if the fit was cut short before they were recorded.
+        request: SHA-256 of the queries and their noise; None in ledgers written by hand.
+        digest: SHA-256 of the releases, noted before they are stored or shown; None until then.
     """
 
     number: int
     label: str
     events: tuple[Event, ...]
     repeats: int | None
+    request: str | None = None
     digest: str | None = None
 
     @property
@@ -155,13 +157,14 @@ class FitRecord:
 
     @property
     def pending(self) -> StepRecord | None:
-        """The last step, if it was charged and its release was never recorded."""
+        """The last step, if it was charged and nothing of its release ever left the process."""
         return self.steps[-1] if self.steps and self.steps[-1].digest is None else None
 
     @property
     def digests(self) -> dict[int, str]:
-        """Hash of the recorded releases of each step that has them."""
-        return {step.number: step.digest for step in self.steps if step.digest is not None}
+        """Hash of the recorded releases of each step that has them, but for releases that were lost and repeated."""
+        lost = {step.repeats for step in self.steps}
+        return {s.number: s.digest for s in self.steps if s.digest is not None and s.number not in lost}
 
 
 EVENTS: dict[str, type[CountEvent] | type[SumEvent] | type[ChoiceEvent] | type[DiscoveryEvent]] = {

@@ -9,7 +9,7 @@ import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Json, ModelFile, reading, shared_options
+from sklar.cli.terminal.options import Force, Json, ModelFile, reading, shared_options
 from sklar.cli.terminal.progress import pass_bar
 
 
@@ -27,6 +27,7 @@ def command(
     nulls: Annotated[
         Literal["draw", "keep"], typer.Option("--nulls", help="Whether empty cells are drawn, or stay empty.")
     ] = "draw",
+    force: Force = False,
     *,
     read: Any,
     json: Json = False,
@@ -48,9 +49,9 @@ def command(
 
     loaded = load(model)
     two = tells_two_tables(loaded)
-    files = files_of_tables(loaded, output) if two else {}
+    files = files_of_tables(loaded, output, force=force) if two else {}
     if not two:
-        require_table_output(output)
+        require_table_output(output, force=force)
     with pass_bar("reading rows", file) as progress:
         found = complete(loaded, file, seed=seed, nulls=nulls, read=replace(read, progress=progress))
     if two:

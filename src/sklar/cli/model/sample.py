@@ -8,7 +8,14 @@ import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import STANDARD_OUTPUT, Json, SafeCsv, Seed, refuse_json_with_data
+from sklar.cli.terminal.options import (
+    STANDARD_OUTPUT,
+    Force,
+    Json,
+    SafeCsv,
+    Seed,
+    refuse_json_with_data,
+)
 from sklar.cli.terminal.progress import row_bar
 
 if TYPE_CHECKING:
@@ -60,6 +67,7 @@ def command(
         ),
     ] = None,
     safe_csv: SafeCsv = False,
+    force: Force = False,
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes that write the parts of a folder; default: one a core.")
     ] = None,
@@ -96,7 +104,7 @@ def command(
         show.note(f"{claim.label}: these rows may reveal facts about single people.")
     if implicates is not None:
         other = bool(given or fill or iid or binary or persons)
-        _implicates(fitted, output, implicates, rows, seed, safe_csv, json, other)
+        _implicates(fitted, output, implicates, rows, seed, safe_csv, force, json, other)
         return
     with row_bar("sampling rows", fitted.rows_estimate if rows is None else rows) as written:
         if in_parts:
@@ -106,7 +114,7 @@ def command(
         else:
             asked = SampleRequest(
                 rows=rows, seed=seed, given=conditions, form=sample_form(iid, binary), fill=_fill(fill), safe=safe_csv,
-                persons=persons,
+                persons=persons, force=force,
             )  # fmt: skip
             count = sample_to_file(fitted, output, asked, written)
     if json:
@@ -117,15 +125,16 @@ def command(
 
 
 def _implicates(
-    fitted: Model, output: str, count: int, rows: int | None, seed: int | None, safe: bool, json: bool, more: bool
-) -> None:
+    fitted: Model, output: str, count: int, rows: int | None, seed: int | None, safe: bool, force: bool, json: bool,
+    more: bool,
+) -> None:  # fmt: skip
     """Tables of replicas, each into a file of its own."""
     from sklar.pipeline.estimation.making import implicates_to_files
 
     if more:
         raise typer.BadParameter("implicates are plain independent rows: no other form goes with them")
     with row_bar("making implicates", count) as done:
-        paths = implicates_to_files(fitted, output, count, rows, seed=seed, safe=safe, done=done)
+        paths = implicates_to_files(fitted, output, count, rows, seed=seed, safe=safe, force=force, done=done)
     if json:
         show.as_json({"outputs": list(paths), "guarantee": fitted.claim.label})
         return

@@ -10,7 +10,15 @@ import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import STANDARD_OUTPUT, Json, reading, refuse_json_with_data, shared_options
+from sklar.cli.terminal.options import (
+    STANDARD_OUTPUT,
+    Force,
+    Json,
+    reading,
+    refuse_json_with_data,
+    refuse_overwriting,
+    shared_options,
+)
 from sklar.cli.terminal.progress import pass_bar
 
 
@@ -23,7 +31,7 @@ def command(
         str | None, typer.Option("--sdv", metavar="JSON", help="SDV metadata whose kinds of columns to keep to.")
     ] = None,
     rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Look at this many rows.")] = 100_000,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it is there.")] = False,
+    force: Force = False,
     *,
     read: Any,
     json: Json = False,
@@ -40,7 +48,7 @@ def command(
     from sklar.lab.drafting.draft import INTRODUCTION, draft_schema
 
     refuse_json_with_data(output, json)
-    _refuse_overwriting(output, force)
+    refuse_overwriting(output, force)
     said = read.table if sdv else None  # with metadata it is their table that --table names
     with pass_bar("reading rows") as progress:
         reading_rows = replace(read, progress=progress, table=None if sdv else read.table)
@@ -59,14 +67,6 @@ def command(
     show.line()
     show.line(f"The draft is in {output}. {INTRODUCTION[0]}")
     show.line(f"Next: sklar schema confirm {shlex.quote(output)} --by NAME   (asks about each column)")
-
-
-def _refuse_overwriting(output: str, force: bool) -> None:
-    """A draft must not silently replace a schema that someone has checked."""
-    import os
-
-    if output != STANDARD_OUTPUT and os.path.exists(output) and not force:
-        raise typer.BadParameter(f"{output} is there already; --force overwrites it", param_hint="-o")
 
 
 def _as_data(output: str, draft: Any) -> dict[str, Any]:

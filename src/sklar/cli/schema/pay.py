@@ -12,12 +12,14 @@ from sklar.cli.terminal.guard import guarded
 from sklar.cli.terminal.options import (
     DataFile,
     Epsilon,
+    Force,
     Json,
     LedgerFile,
     NewLedger,
     Rho,
     RowsPerPerson,
     reading,
+    refuse_overwriting,
     shared_options,
 )
 from sklar.cli.terminal.progress import pass_bar
@@ -53,6 +55,7 @@ def command(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell how rare a label may be; nothing is read or paid.")
     ] = False,
+    force: Force = False,
     *,
     read: Any,
     json: Json = False,
@@ -76,6 +79,7 @@ def command(
 
     facts = Schema.read(schema)
     require_writable(output)  # before budget is spent
+    refuse_overwriting(None if dry_run else output, force)
     relation: Any = neighbours
     unit = unit_of(facts.person, relation or "add-remove", rows_per_person)
     least = None

@@ -38,8 +38,9 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             raise
         except SklarError as error:
             fail(sentences(error))
-        except KeyboardInterrupt:
-            fail("interrupted; no output was left half-written.", INTERRUPTED)
+        except KeyboardInterrupt as stop:
+            notes: list[str] = getattr(stop, "__notes__", [])
+            fail(" ".join(["interrupted; no output was left half-written.", *notes]), INTERRUPTED)
         except BrokenPipeError:
             silence_output()
             raise typer.Exit(REFUSED) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -77,6 +78,7 @@ SparkMaster = Annotated[
     str | None, typer.Option("--spark", metavar="MASTER", help='Count on Spark: "local[2]" or spark://host:7077.')
 ]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the sampling: same seed, same sample.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the output if it is there.")]
 SafeCsv = Annotated[bool, typer.Option("--safe-csv", help="Disarm texts that spreadsheets take for formulas.")]
 Learners = Annotated[
     str | None,
@@ -257,6 +259,12 @@ def require_data(file: str | None, read: ReadOptions) -> None:
     """Rows come from a file or a query."""
     if file is None and read.sql is None:
         raise typer.BadParameter("name the file with the rows, or a query with --sql", param_hint="FILE")
+
+
+def refuse_overwriting(output: str | None, force: bool, hint: str = "-o") -> None:
+    """Refuse to replace a file that someone may have checked or paid for, before anything is done."""
+    if output is not None and output != STANDARD_OUTPUT and os.path.isfile(output) and not force:
+        raise typer.BadParameter(f"{output} is there already; --force overwrites it", param_hint=hint)
 
 
 def refuse_json_with_data(output: str, json_wanted: bool) -> None:

@@ -297,16 +297,29 @@ def outline(schema: Schema, options: HybridOptions, allowance: Allowance, unit: 
     """What will be measured."""
     split, lines = split_columns(schema, options), plan(schema, options)
     wide = [int(public_bins(schema[schema.modelled[j]], options.bins).max()) + 1 for j in split.large]
+    ranks = [_most_ranks(schema[schema.modelled[j]], options.ranks) for j in split.large]
     cells = {
         CELLS: split.cells,
         MARGINS: split.cells * max(wide, default=1),
         PAIRS: split.cells * options.ranks**2,
     }
+    together = {
+        CELLS: split.cells,
+        MARGINS: split.cells * sum(wide),
+        PAIRS: split.cells * sum(first * second for first, second in combinations(ranks, 2)),
+    }
     noises = plan_noise(allowance, unit, lines)
     return tuple(
-        Outline(label=line.label, tables=line.tables, cells=cells[line.label], noise=noise)
+        Outline(
+            label=line.label, tables=line.tables, cells=cells[line.label], noise=noise, all_cells=together[line.label]
+        )
         for line, noise in zip(lines, noises, strict=True)
     )
+
+
+def _most_ranks(column: Column, most: int) -> int:
+    """Groups of a large column in tables of pairs, at most."""
+    return min(column.value_cells, most) + column.size - column.value_cells
 
 
 HYBRID = Method(

@@ -7,6 +7,7 @@ never from ranks over all rows; rows are assigned to blocks by what they are, no
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedLine
 from sklar.accounting.unit import Unit
-from sklar.errors import UsageError
+from sklar.errors import NoSignalWarning, UsageError
 from sklar.methods.dpcopula.margins import measure_named
 from sklar.methods.dpcopula.stages import (
     StagedOptions,
@@ -72,22 +73,44 @@ def plan(schema: Schema, options: MleOptions) -> tuple[PlannedLine, ...]:
 
 
 def fit(door: Door, options: MleOptions, rng: np.random.Generator) -> GaussianModel:
-    """Measure margins, then the mean correlation of their scores over blocks, and join them."""
+    """Measure margins, then the mean correlation of their scores over blocks, and join them.
+
+    A public number of rows was found large enough before anything was charged. Where rows come and go their number is
+    known with noise only, after the margins were paid for: too few leave the columns independent, with a warning.
+    """
     stage = options.vector_stage(door.allowance)
-    if door.rows is not None:  # public: refuse before anything is spent
-        require_enough(len(door.schema.modelled), door.rows, options, stage, door.unit)
     measured = measure_named(door, options.margin_stage(door.allowance), options.margins)
     corr = np.eye(len(measured.margins))
-    if len(measured.margins) > 1:
+    if len(measured.margins) > 1 and _has_enough(len(measured.margins), measured.rows, options, stage, door.unit):
         scores = Scores(
             columns=tuple(door.schema.modelled), lookups=tuple(normal_scores(margin) for margin in measured.margins)
         )
-        require_enough(len(measured.margins), measured.rows, options, stage, door.unit)
         blocks, seed = _blocks(measured.rows, options), int(rng.integers(0, 2**62))
         feature = _FEATURES[options.estimate](scores=scores, blocks=blocks, seed=seed)
         noisy = door.sum(feature, vector_noise(feature, stage, door.unit, options.noise), MEANS)
         corr = correlation_matrix(noisy.values, len(measured.margins), options.repair)
     return GaussianModel(margins=measured.margins, corr=corr, rows_estimate=max(round(measured.rows), 1))
+
+
+def require_rows(schema: Schema, options: MleOptions, allowance: Allowance, unit: Unit, rows: int) -> None:
+    """Refuse a public number of rows that is too small, before anything is charged."""
+    require_enough(len(schema.modelled), rows, options, options.vector_stage(allowance), unit)
+
+
+def _has_enough(columns: int, noisy_rows: float, options: MleOptions, stage: Allowance, unit: Unit) -> bool:
+    """Whether correlations are worth measuring; if not, warn that the model has none."""
+    try:
+        require_enough(columns, noisy_rows, options, stage, unit)
+    except UsageError as reason:
+        warnings.warn(
+            f"the columns of this model are independent: {reason}. That the rows are too few is known only now, from "
+            "their noisy number: the margins were charged, and no correlation was measured. With neighbours='replace' "
+            "the number of rows is public, and too few are refused before anything is charged.",
+            NoSignalWarning,
+            stacklevel=2,
+        )
+        return False
+    return True
 
 
 def require_enough(columns: int, rows: float, options: MleOptions, stage: Allowance, unit: Unit) -> None:
@@ -101,7 +124,7 @@ def require_enough(columns: int, rows: float, options: MleOptions, stage: Allowa
     feature = _expected(columns, blocks, options)
     std = vector_noise(feature, stage, unit, options.noise).std_on(feature.resolution)
     if std > WORST_NOISE:
-        needed = math.ceil(rows * std / WORST_NOISE)
+        needed = math.ceil(blocks * std / WORST_NOISE) * options.block_rows
         raise UsageError(
             f"dpcopula-mle needs about {needed:,} rows for {columns} columns at this budget: the noise on every "
             f"correlation would be {std:.2g}, where {WORST_NOISE} is the most that leaves something to see. Use "
@@ -169,5 +192,6 @@ MLE = Method(
     plan=plan,
     outline=outline,
     settle=settle_published,
+    require_rows=require_rows,
     caveats=("The dependence of each pair of columns is one number: only monotone dependence is kept.",),
 )

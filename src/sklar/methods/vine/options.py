@@ -8,6 +8,7 @@ import numpy as np
 
 from sklar.accounting.budget import Budget
 from sklar.errors import UsageError
+from sklar.methods.method import require_whole
 from sklar.schema.table import Schema
 
 NOMINAL_DEPTH, ORDERED_DEPTH = 6, 12
@@ -23,6 +24,8 @@ margins. Chosen on adult, compas and tail6 with pairs measured as interactions; 
 LOOK_SHARE, FOLLOW_SHARE = 0.02, 0.03
 """Of the budget, for a look at all triples and for finer tables of those that stand out; if none does, the second goes
 to tree one."""
+MOST_GROUPS = 1_024
+"""Groups of a column in a pair table that may be asked for: a table of two such columns has a million cells."""
 MOST_LOOKED_AT = 24
 """Columns: 2,024 triples."""
 PAIRS_SHARE = 4 / 7
@@ -90,8 +93,10 @@ def check_options(schema: Schema, options: VineOptions) -> None:
         raise UsageError(f"sums must be a share of the budget, from 0 to below 1; {options.sums} was given")
     if options.look and len(columns) > MOST_LOOKED_AT:
         raise UsageError(f"look is for at most {MOST_LOOKED_AT} columns; the schema has {len(columns)}")
-    if (options.depth is not None and options.depth < 1) or min(options.groups) < 2:
-        raise UsageError("depth must be at least 1, and groups at least 2")
+    if options.depth is not None and options.depth < 1:
+        raise UsageError(f"depth must be at least 1; {options.depth} was given")
+    for most in options.groups:
+        require_whole("groups", most, 2, MOST_GROUPS)
 
 
 def settle_options(options: VineOptions, budget: Budget) -> VineOptions:

@@ -94,12 +94,17 @@ def checkerboard(edges1: Floats, edges2: Floats, table: Floats) -> Checkerboard:
     return Checkerboard(edges1=edges1, edges2=edges2, mass=fit_margins(table, np.diff(edges1), np.diff(edges2)))
 
 
+LEAST_MASS = 1e-15
+"""Share of a group that holds nothing, as in a class of no rows: less than rounding, and one can divide by it."""
+
+
 def fit_margins(table: Floats, mass1: Floats, mass2: Floats, sweeps: int = 60) -> Floats:
     """Scale rows and columns of a non-negative table until it has the given margins (Sinkhorn).
 
     A trace of the product of the margins is added first, so that a solution exists and no cell is empty: the
     h-functions of the copula are then strictly increasing.
     """
+    mass1, mass2 = np.maximum(mass1, LEAST_MASS), np.maximum(mass2, LEAST_MASS)
     scaled = np.maximum(table, 0.0) + 1e-7 * np.outer(mass1, mass2)
     for _ in range(sweeps):
         scaled = scaled * (mass1 / scaled.sum(axis=1))[:, None]

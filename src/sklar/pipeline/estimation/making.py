@@ -145,6 +145,7 @@ def implicates_to_files(
     *,
     seed: int | None = None,
     safe: bool = False,
+    force: bool = False,
     done: Done | None = None,
 ) -> tuple[str, ...]:
     """Write so many implicates beside each other, and give their paths."""
@@ -154,7 +155,8 @@ def implicates_to_files(
     if os.fspath(path) == STANDARD_OUTPUT or os.fspath(path).endswith("/"):
         raise UsageError("implicates go to files of their own: name one, as people.csv for people-01.csv and so on.")
     paths = implicate_paths(path, count)
-    require_table_output(paths[0])
+    for place in paths:
+        require_table_output(place, force=force)
     for place, table in zip(paths, model.implicates(count, rows, seed=seed, done=done), strict=True):
         write_table(table, place, model.schema, safe=safe)
     return paths

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sklar.accounting.ledger import FitRecord, Ledger, ensure_ledger, memory_ledger, open_ledger, read_ledger
 from sklar.accounting.unit import Neighbours
@@ -25,7 +25,10 @@ def open_book(
     if ledger is not None:
         return _named(Path(ledger), neighbours, new_ledger=new_ledger)
     if path is not None:
+        _require_one_ledger(path, _overlapping(path))
         return ensure_ledger(_beside(path), _dataset_name(path.name), neighbours)
+    for part in _paths_in(data):
+        _require_one_ledger(part, [place for place in (_beside(part), *_overlapping(part)) if place.is_file()])
     if new_ledger:
         raise UsageError("new_ledger=True (--new-ledger) makes the ledger that `ledger` names: name one")
     return memory_ledger(neighbours=neighbours)
@@ -69,6 +72,39 @@ def _named(place: Path, neighbours: Neighbours, *, new_ledger: bool) -> Ledger:
     )
 
 
+def _require_one_ledger(path: Path, ledgers: Sequence[Path]) -> None:
+    """Refuse to choose a ledger for rows that these ledgers cover too, as that of an enclosing folder or a file inside.
+
+    Each alone would keep to its cap, and the rows would lose the sum.
+    """
+    if ledgers:
+        raise LedgerError(
+            f"rows of {path} are also charged to {ledgers[0]}, by its name, and a ledger of their own would not count "
+            "that. Name the one ledger that is to count both (--ledger, ledger=). Nothing was read or charged."
+        )
+
+
+def _paths_in(data: Any) -> list[Path]:
+    """The files of two tables that are given as a mapping; frames and addresses have no place."""
+    values = cast("Mapping[str, Any]", data).values() if isinstance(data, Mapping) else ()
+    texts = [os.fspath(value) for value in values if isinstance(value, str | PathLike)]
+    return [Path(os.path.realpath(text)) for text in texts if "\0" not in text and os.path.exists(text)]
+
+
+def _overlapping(path: Path) -> list[Path]:
+    """Ledgers that by their names are about folders around a table, or about files and folders inside it."""
+    around = [folder.with_name(folder.name + SUFFIX) for folder in path.parents if folder.name]
+    inside = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else []
+    about = [ledger for ledger in inside if _is_about_a_neighbour(ledger)]
+    return [ledger for ledger in (*around, *about) if ledger.is_file()]
+
+
+def _is_about_a_neighbour(ledger: Path) -> bool:
+    """Whether a ledger goes by the name of a file or folder beside it: FILE.ledger, or people.ledger for people.csv."""
+    beside = (other for other in ledger.parent.iterdir() if other.suffix != SUFFIX)
+    return any(ledger.stem in (other.name, other.stem) for other in beside)
+
+
 def data_path(data: Any, ledger: object) -> Path | None:
     """The file or folder of the rows without links, by a path that ends in its name (`.` does not); None for others."""
     if not isinstance(data, str | PathLike) or (ledger is not None and "://" in str(data)):  # not on this machine
@@ -98,10 +134,16 @@ def _beside(path: Path) -> Path:
 
 
 def _others(path: Path, book: Ledger) -> list[Path]:
-    """Ledgers beside the rows, other than the one to be charged, that go by the name of the rows or of its dataset."""
+    """Ledgers other than the one to be charged that seem to be about the same rows.
+
+    Those beside the rows go by the name of the rows or of its dataset; those around and inside by that of a folder or a
+    file.
+    """
     names = {path.name, path.stem, book.header.name}
     beside = (ledger for ledger in _ledgers_in(path.parent) if book.path is None or not _same(ledger, book.path))
-    return [ledger for ledger in beside if names & {ledger.stem, _name_in(ledger)}]
+    named = [ledger for ledger in beside if names & {ledger.stem, _name_in(ledger)}]
+    overlapping = (ledger for ledger in _overlapping(path) if book.path is None or not _same(ledger, book.path))
+    return list(dict.fromkeys((*named, *overlapping)))
 
 
 def _ledgers_in(folder: Path) -> list[Path]:

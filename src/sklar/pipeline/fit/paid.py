@@ -47,7 +47,14 @@ class OpenWall(Protocol):
     """Reserves a budget and opens a Door over the rows; only `pipeline.fit.run` can make one."""
 
     def __call__(
-        self, schema: Schema, *, method: str, budget: Budget, allowance: Allowance, fingerprint: str
+        self,
+        schema: Schema,
+        *,
+        method: str,
+        budget: Budget,
+        allowance: Allowance,
+        fingerprint: str,
+        rest: Budget | None,
     ) -> AbstractContextManager[Session]: ...
 
 
@@ -105,7 +112,7 @@ def paid_first(
         return
     spent, rest = split(budget, share, labels=bool(labels_to_pay(schema)))
     asked = asked_schema(schema)
-    with measured(asked, spent, unit, wall, ledger, reading) as (facts, session):
+    with measured(asked, spent, unit, wall, ledger, reading, rest=rest) as (facts, session):
         yield Paid(schema=facts.schema, notes=facts.notes, rest=rest, asked=asked, session=session)
 
 
@@ -119,8 +126,9 @@ def measured(
     reading: Sequence[Sequence[str]],
     *,
     keep_listed: bool = False,
+    rest: Budget | None = None,
 ) -> Generator[tuple[MeasuredFacts, Session]]:
-    """Measure the marked facts with all of this budget, and note their price."""
+    """Measure the marked facts with all of this budget, and note their price; a fit with `rest` may follow."""
     aside = set_aside(budget, labels=bool(labels_to_pay(schema)))
     public = measuring_schema(schema, keep_listed=keep_listed)
     kept = listed_facts(schema) if keep_listed else {}
@@ -132,6 +140,7 @@ def measured(
         budget=budget,
         allowance=calibrate(budget, unit, discovery=aside),
         fingerprint=facts_digest(public, budget, unit) + stated_digest(reading, kept),
+        rest=rest,
     ) as session:
         facts = measure_facts(session.door, schema, keep_listed=keep_listed)
         found = priced(facts.schema, schema, session.record, budget, ledger, reading, kept)

@@ -16,6 +16,7 @@ from sklar.methods.facts.fit import label_threshold, measured_columns, settled
 from sklar.methods.facts.marks import labels_to_pay, must_pay, require_payable
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.paid import measured, set_aside
+from sklar.pipeline.fit.prices import require_addable
 from sklar.pipeline.fit.run import open_wall
 from sklar.pipeline.fit.warnings import warn_of_large_epsilon
 from sklar.schema.reading import ReadOptions, read_options
@@ -103,6 +104,7 @@ def pay(
     book = open_book(data, ledger, neighbours or "add-remove", new_ledger=new_ledger)
     options = read_options(read)
     unit = unit_of(facts.person, neighbours or book.header.neighbours, rows_per_person, options.null_values)
+    require_addable(facts.prices, unit, book)
     wall = open_wall(data, book, unit, resume=resume, read=options)
     with measured(facts, budget, unit, wall, book, options.assumptions, keep_listed=keep_listed) as (found, session):
         warn_of_ledgers(data, book, (session.record,))

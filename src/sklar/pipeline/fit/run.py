@@ -6,8 +6,8 @@ import dataclasses
 import importlib
 import json
 import secrets
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -17,8 +17,9 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import plan_events
 from sklar.accounting.ledger import FitRecord, Ledger
 from sklar.accounting.unit import Neighbours, Unit, unit_of
+from sklar.errors import BudgetError, TableTooLargeError, UsageError
 from sklar.methods.facts.marks import with_found_digits
-from sklar.methods.method import Method
+from sklar.methods.method import Method, as_if_paid
 from sklar.notebook import notebook_bar
 from sklar.pipeline.accept import Criteria, refusal
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
@@ -38,6 +39,7 @@ from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored
 from sklar.pipeline.versions import versions
 from sklar.private.noise import SYSTEM, NoiseSource
+from sklar.private.requests import check_outline
 from sklar.private.session import Reservation, Session, one_moment, open_session
 from sklar.release.replay import Asked, AskedChoice
 from sklar.release.values import Recorded, record_line
@@ -243,8 +245,9 @@ def _paid(opened: _Opened) -> AbstractContextManager[Paid]:
     """Pay for the facts that the schema marks, if any."""
     request = opened.request
     wall = open_wall(
-        opened.data, opened.book, opened.unit, resume=request.resume, read=request.read, noise=opened.noise
-    )
+        opened.data, opened.book, opened.unit, resume=request.resume, read=request.read, noise=opened.noise,
+        before=lambda rest: _prepared(opened, as_if_paid(request.schema), rest),
+    )  # fmt: skip
     reading = request.read.assumptions
     return paid_first(request.schema, opened.budget, opened.unit, request.pay_share, wall, opened.book, reading)
 
@@ -252,18 +255,65 @@ def _paid(opened: _Opened) -> AbstractContextManager[Paid]:
 @contextmanager
 def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Any]]:
     """Reserve what is left of the budget and open the Door."""
-    request, settings = opened.request, opened.method.settle(opened.settings, paid.rest)
+    with ExitStack() as stack:
+        with _saying_what_was_paid(paid):
+            prepared = _prepared(opened, paid.schema, paid.rest, "".join(record.id for record in paid.records))
+            opening = open_session(
+                opened.data, paid.schema, opened.book, prepared.reservation, resume=opened.request.resume,
+                read=opened.request.read, noise=opened.noise, admit=prepared.admit,
+            )  # fmt: skip
+            session = stack.enter_context(opening)
+        session.door.prior = prepared.prior
+        yield session, prepared.settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    """A fit that only the rows and the cap can still refuse: its settings, its prior and what it reserves."""
+
+    method: Method[Any]
+    settings: Any
+    prior: PublicPrior | None
+    reservation: Reservation
+    counted: Schema
+
+    def admit(self, rows: int | None) -> None:
+        """Refuse what cannot succeed, given the number of persons where it is public."""
+        allowance, unit = self.reservation.allowance, self.reservation.unit
+        check_outline(self.method.require_possible(self.counted, self.settings, allowance, unit, rows), unit)
+
+
+def _prepared(opened: _Opened, schema: Schema, budget: Budget, paid: str = "") -> _Prepared:
+    """Everything about a fit by this schema and budget that is decided before it reserves anything.
+
+    `paid` names the measurement of facts that the fit goes on from.
+    """
+    request, settings = opened.request, opened.method.settle(opened.settings, budget)
     if request.target is not None:  # named by what bounds make of it, which may have just been paid for
-        settings = dataclasses.replace(settings, target=coordinates(paid.schema).telling(request.target))
-    prior = None if request.prior is None else count_prior(request.prior, paid.schema, request.read)
+        settings = dataclasses.replace(settings, target=coordinates(schema).telling(request.target))
+    prior = None if request.prior is None else count_prior(request.prior, schema, request.read)
     stated = stated_digest(request.read.assumptions) + declared_digest(_declared(request, prior))
-    reservation = _reservation(opened, paid, settings, stated)
-    with open_session(
-        opened.data, paid.schema, opened.book, reservation, resume=request.resume, read=request.read,
-        noise=opened.noise,
-    ) as session:  # fmt: skip
-        session.door.prior = prior
-        yield session, settings
+    return _Prepared(
+        method=opened.method,
+        settings=settings,
+        prior=prior,
+        reservation=_reservation(opened, schema, budget, settings, stated, paid),
+        counted=coordinates(schema).schema,
+    )
+
+
+@contextmanager
+def _saying_what_was_paid(paid: Paid) -> Generator[None]:
+    """Add to a refusal after facts were paid for that these, and nothing else, were charged."""
+    try:
+        yield
+    except (UsageError, BudgetError, TableTooLargeError) as error:
+        if paid.records:
+            error.args = (
+                f"{error}. Only measuring the facts of the schema was charged; a fit with the same epsilon, delta and "
+                "pay_share that has a ledger file uses them again at no further cost",
+            )
+        raise
 
 
 def _claimed(opened: _Opened, paid: Paid, session: Session, settings: Any, model: Any) -> Model:
@@ -298,13 +348,25 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, settings: Any, model
 
 
 def open_wall(
-    data: Any, book: Ledger, unit: Unit, *, resume: bool, read: ReadOptions, noise: NoiseSource = SYSTEM
-) -> OpenWall:
-    """What opens a Door over these rows for a measurement before the fit."""
+    data: Any, book: Ledger, unit: Unit, *, resume: bool, read: ReadOptions, noise: NoiseSource = SYSTEM,
+    before: Callable[[Budget], _Prepared] | None = None,
+) -> OpenWall:  # fmt: skip
+    """What opens a Door over these rows for a measurement before the fit.
+
+    Args:
+        data: What is read.
+        book: The ledger that is charged.
+        unit: Whose privacy is protected.
+        resume: Whether to take up an unfinished measurement.
+        read: How the source is read.
+        noise: Where noise comes from.
+        before: The fit that follows with what is left of the budget: if it cannot succeed, nothing is measured.
+    """
 
     def opened(
-        schema: Schema, *, method: str, budget: Budget, allowance: Allowance, fingerprint: str
+        schema: Schema, *, method: str, budget: Budget, allowance: Allowance, fingerprint: str, rest: Budget | None
     ) -> AbstractContextManager[Session]:
+        next_fit = before(rest) if before is not None and rest is not None else None
         reservation = Reservation(
             method=method,
             budget=budget,
@@ -314,7 +376,11 @@ def open_wall(
             fingerprint=fingerprint,
             plan=None,
         )
-        return open_session(data, schema, book, reservation, resume=resume, read=read, noise=noise, again=True)
+        return open_session(
+            data, schema, book, reservation, resume=resume, read=read, noise=noise, again=True,
+            admit=(lambda rows: None) if next_fit is None else next_fit.admit,
+            then=None if next_fit is None else next_fit.reservation,
+        )  # fmt: skip
 
     return opened
 
@@ -324,18 +390,17 @@ def fresh_seed() -> int:
     return secrets.randbits(63)
 
 
-def _reservation(opened: _Opened, paid: Paid, options: Any, stated: str) -> Reservation:
-    method, unit, budget = opened.method, opened.unit, paid.rest
-    allowance, plan = method.allowance(coordinates(paid.schema).schema, options, budget, unit)
-    schema = paid.schema.with_prices(opened.request.schema.prices)
-    facts = "".join(record.id for record in paid.records)
+def _reservation(opened: _Opened, schema: Schema, budget: Budget, options: Any, stated: str, paid: str) -> Reservation:
+    method, unit = opened.method, opened.unit
+    allowance, plan = method.allowance(coordinates(schema).schema, options, budget, unit)
+    seen = schema.with_prices(opened.request.schema.prices)
     return Reservation(
         method=method.name,
         budget=budget,
         allowance=allowance,
         unit=unit,
         seed=fresh_seed(),
-        fingerprint=settings_digest(schema, method, options, budget, unit, paid=facts) + stated,
+        fingerprint=settings_digest(seen, method, options, budget, unit, paid=paid) + stated,
         plan=plan_events(allowance, unit, plan) if plan else None,
     )
 

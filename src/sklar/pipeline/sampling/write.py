@@ -41,6 +41,7 @@ class SampleRequest:
     fill: Fill | None = None
     safe: bool = False
     persons: bool = False
+    force: bool = False
 
 
 def sample_to_file(
@@ -54,7 +55,7 @@ def sample_to_file(
 
     if tells_two_tables(model):
         return write_two_tables(model, path, asked)
-    require_table_output(path)
+    require_table_output(path, force=asked.force)
     if asked.persons:
         return _persons_to_file(model, path, asked)
     rows = model.rows_estimate if asked.rows is None else whole_number(asked.rows, "the number of rows")
@@ -99,9 +100,12 @@ def _tables_to_database(model: Model, address: TableAddress, asked: SampleReques
     return sum(table.num_rows for table in tables.values())
 
 
-def files_of_tables(model: Model, folder: str | PathLike[str]) -> dict[str, Path]:
-    """The CSV file of each of two tables in a folder, which is yet to be made; refuses what is none."""
-    from sklar.export.atomic import require_folder, require_writable
+def files_of_tables(model: Model, folder: str | PathLike[str], *, force: bool = False) -> dict[str, Path]:
+    """The CSV file of each of two tables in a folder, which is yet to be made; refuses what is none.
+
+    A table that is there already is refused, too, unless `force` allows to overwrite it.
+    """
+    from sklar.export.atomic import refuse_overwriting, require_folder, require_writable
     from sklar.export.parts import is_parts_output
     from sklar.schema.persons.tables import table_schemas
 
@@ -114,6 +118,7 @@ def files_of_tables(model: Model, folder: str | PathLike[str]) -> dict[str, Path
     files = {name: Path(folder) / f"{name}.csv" for name in table_schemas(model.schema)}
     for path in files.values() if os.path.isdir(folder) else ():
         require_writable(path)
+        refuse_overwriting(path, force=force)
     return files
 
 
@@ -123,7 +128,7 @@ def _tables_to_folder(model: Model, folder: str | PathLike[str], asked: SampleRe
     from sklar.export.write import write_table
     from sklar.schema.persons.tables import table_schemas
 
-    schemas, files = table_schemas(model.schema), files_of_tables(model, folder)
+    schemas, files = table_schemas(model.schema), files_of_tables(model, folder, force=asked.force)
     tables = model.sample_persons(asked.rows, seed=asked.seed, given=asked.given)
     make_folder(folder)
     for name, path in files.items():

@@ -322,8 +322,8 @@ def _require_same(fit: FitRecord, again: FitRecord, view: LedgerView) -> None:
     same = ("id", "method", "budget", "allowance", "unit")
     wrong = [name for name in same if getattr(fit, name) != getattr(again, name)]
     wrong += ["seed"] if again.seed and fit.seed != again.seed else []
-    charged = [step.events for step in fit.steps if step.digest is not None]
-    if charged != [step.events for step in again.steps if step.digest is not None]:
+    charged = [step.events for step in fit.steps if step.number in fit.digests]
+    if charged != [step.events for step in again.steps if step.number in again.digests]:
         wrong.append("the charges of its steps")
     if wrong:
         raise LedgerError(f"the ledger '{view.header.name}' has another {', '.join(wrong)} for the fit than the model.")

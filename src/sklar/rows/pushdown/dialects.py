@@ -33,9 +33,9 @@ class Coded:
     sql: str
     joins: Mapping[str, tuple[pa.Table, str]] = field(default_factory=dict[str, Any])
 
-    def over(self, pattern: str) -> Coded:
-        """The same inside a larger expression, at its {0}."""
-        return Coded(sql=pattern.format(self.sql), joins=self.joins)
+    def inside(self, before: str, after: str) -> Coded:
+        """The same code within a larger expression."""
+        return Coded(sql=before + self.sql + after, joins=self.joins)
 
 
 class Dialect(Protocol):

@@ -70,7 +70,7 @@ class ColumnCode:
         """The code where there is a value."""
         nan = f" OR {self.x} = {self.say.nan}" if self.kind in ("real", "single") else ""
         wrong = f"{self.x} IS NULL{nan}{listed}"
-        return code.over(f"CASE WHEN {wrong} THEN {missing} ELSE {{0}} END")
+        return code.inside(f"CASE WHEN {wrong} THEN {missing} ELSE ", " END")
 
     def _truth(self) -> Coded:
         no, yes, missing = self._codes([False, True])

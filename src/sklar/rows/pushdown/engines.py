@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -47,6 +48,10 @@ class Engine(Protocol):
 
     scans: int
 
+    def prepare(self) -> None:
+        """Have the codes of all columns worked out or at least planned, so that what fails does so before a charge."""
+        ...
+
     def rows(self) -> int:
         """Number of rows."""
         ...
@@ -61,9 +66,12 @@ def engine_of(source: Source, by: Coordinates, null_values: tuple[str, ...], mos
     if isinstance(source, PostgresTable):
         if source.server_version < OLDEST:
             raise InexactError(f"the server is older than PostgreSQL {OLDEST // 10_000}")
-        return PostgresEngine(source, _codes(by, _PostgresColumns(source), Postgres(), null_values))
+        return PostgresEngine(source, _codes(by, _PostgresColumns(source), Postgres(), null_values, "t"))
     if isinstance(source, SqlQuery) and source.inside:
-        return DuckDBEngine(source, _codes(by, _DuckDBColumns(source), DuckDB(), null_values), by, most_bytes)
+        # What is registered in the connection hides tables of the same name, also those behind a view of the database.
+        own = f"sklar_{secrets.token_hex(8)}_"
+        codes = _codes(by, _DuckDBColumns(source), DuckDB(), null_values, own)
+        return DuckDBEngine(source, codes, by, most_bytes, own)
     raise InexactError("only tables of PostgreSQL and DuckDB are counted where they are")
 
 
@@ -73,14 +81,17 @@ class _Columns(Protocol):
         ...
 
 
-def _codes(by: Coordinates, columns: _Columns, say: Dialect, null_values: tuple[str, ...]) -> dict[str, Coded]:
+def _codes(
+    by: Coordinates, columns: _Columns, say: Dialect, null_values: tuple[str, ...], own: str
+) -> dict[str, Coded]:
+    """The codes of all columns; names of tables of constants begin with `own`."""
     codes: dict[str, Coded] = {}
     for at, name in enumerate(by.schema.modelled):
         try:
             if not isinstance(by.by_name[name], Same):
                 raise InexactError("codes that a rule or a calendar makes of several values")
             kind, x, digits = columns.described(name)
-            codes[name] = ColumnCode(by.declared[name], kind, x, f"t{at}", say, null_values, digits).coded()
+            codes[name] = ColumnCode(by.declared[name], kind, x, f"{own}{at}", say, null_values, digits).coded()
         except InexactError as reason:
             raise InexactError(f"column '{name}' has {reason}") from None
     return codes
@@ -129,6 +140,11 @@ class PostgresEngine:
         self._source, self._codes = source, codes
         self.scans = 0
 
+    def prepare(self) -> None:
+        numbers = {f"c{at}": code for at, code in enumerate(self._codes.values())}
+        query = coded(numbers, self._source.place, dict.fromkeys(numbers, "bigint"))
+        self._fetch(f"SELECT c0 AS cell, c0 AS rows FROM ({query}) AS planned LIMIT 0")
+
     def rows(self) -> int:
         return int(self._ask(f"SELECT count(*) AS cell, count(*) AS rows FROM {self._source.place}")[0][0])
 
@@ -141,6 +157,9 @@ class PostgresEngine:
 
     def _ask(self, question: str) -> tuple[Ints, Ints]:
         self.scans += 1
+        return self._fetch(question)
+
+    def _fetch(self, question: str) -> tuple[Ints, Ints]:
         try:
             with self._source.snapshot.cursor() as cursor:
                 cursor.execute(f"SELECT set_config('work_mem', '{WORK_MEMORY}', true)")
@@ -158,8 +177,8 @@ class PostgresEngine:
 class DuckDBEngine:
     """Codes are kept in a table of the connection where they fit into memory; else each request codes them anew."""
 
-    def __init__(self, source: SqlQuery, codes: Mapping[str, Coded], by: Coordinates, most_bytes: int):
-        self._source, self._codes = source, codes
+    def __init__(self, source: SqlQuery, codes: Mapping[str, Coded], by: Coordinates, most_bytes: int, own: str):
+        self._source, self._codes, self._own = source, codes, own
         self._sizes = {name: by.schema[name].size for name in codes}
         self._most_bytes, self._kept = most_bytes, False
         self._relation = f"(SELECT * FROM ({source.query}\n))"
@@ -167,6 +186,10 @@ class DuckDBEngine:
         for code in codes.values():
             for name, (table, _) in code.joins.items():
                 source.connection.register(name, table)
+
+    def prepare(self) -> None:
+        if not self._keep():
+            self._run(f"SELECT * FROM ({self._coded(dict.fromkeys(self._codes, 'bigint'))}) AS planned LIMIT 0")
 
     def rows(self) -> int:
         return int(self._ask(f"SELECT count(*) AS cell, count(*) AS rows FROM {self._relation} AS base")[0][0])
@@ -185,12 +208,15 @@ class DuckDBEngine:
         """Whether codes are kept; they are made in one scan when they are first asked for."""
         casts = {name: _narrow(size) for name, size in self._sizes.items()}
         if not self._kept and self.rows() * sum(map(_bytes_of, self._sizes.values())) <= self._most_bytes:
-            alias = {name: f"c{at}" for at, name in enumerate(self._codes)}
-            query = coded({alias[n]: code for n, code in self._codes.items()}, self._relation,
-                          {alias[n]: cast for n, cast in casts.items()})  # fmt: skip
-            self._run(f"CREATE OR REPLACE TEMP TABLE sklar_codes AS {query}")
+            self._run(f"CREATE OR REPLACE TEMP TABLE {self._own}codes AS {self._coded(casts)}")
             self._kept = True
         return self._kept
+
+    def _coded(self, casts: Mapping[str, str]) -> str:
+        """A query for the codes of all columns, in columns c0, c1, ..."""
+        alias = {name: f"c{at}" for at, name in enumerate(self._codes)}
+        codes = {alias[name]: code for name, code in self._codes.items()}
+        return coded(codes, self._relation, {alias[name]: cast for name, cast in casts.items()})
 
     def _group(self, plan: CountingPlan, tables: list[int]) -> None:
         """Codes that are looked up, once for all tables that ask for them."""
@@ -205,16 +231,16 @@ class DuckDBEngine:
                 chosen.append(f"{code} AS f{at}")
                 continue
             groups = pa.table({"code": np.arange(len(feature.lookup)), "grp": feature.lookup.astype(np.int64)})
-            self._source.connection.register(f"lookup{at}", groups)
-            joins += f" JOIN lookup{at} ON lookup{at}.code = {code}"
+            self._source.connection.register(f"{self._own}lookup{at}", groups)
+            joins += f" JOIN {self._own}lookup{at} AS lookup{at} ON lookup{at}.code = {code}"
             chosen.append(f"lookup{at}.grp::{_narrow(feature.groups)} AS f{at}")
-        self._run(
-            f"CREATE OR REPLACE TEMP TABLE sklar_groups AS SELECT {', '.join(chosen)} FROM sklar_codes AS codes{joins}"
-        )
+        query = f"SELECT {', '.join(chosen)} FROM {self._own}codes AS codes{joins}"
+        self._run(f"CREATE OR REPLACE TEMP TABLE {self._own}groups AS {query}")
 
     def _counted(self, plan: CountingPlan, table: int) -> Ints:
         axes = [f"f{feature}" for feature in plan.tables[table]]
-        answer = self._fetch(f"SELECT {', '.join(axes)}, count(*) AS rows FROM sklar_groups GROUP BY {', '.join(axes)}")
+        listed = ", ".join(axes)
+        answer = self._fetch(f"SELECT {listed}, count(*) AS rows FROM {self._own}groups GROUP BY {listed}")
         found = np.zeros(plan.shape(table), dtype=np.int64)
         found[tuple(answer[axis].astype(np.int64) for axis in axes)] = answer["rows"]
         return found

@@ -51,7 +51,8 @@ class PushedRows:
         """A table of a database can be read as often as one likes."""
 
     def keep_codes(self) -> None:
-        """Nothing is read ahead: that the table and its columns are there is known from its declaration."""
+        """Have the database work out or plan the codes: a query that it refuses must fail before a charge."""
+        self._engine.prepare()
 
     def require_labels(self) -> None:
         self._here.require_labels()
