@@ -48,9 +48,11 @@ KINDS = (
 )
 ENCODERS = [encoder_of(column, nulls) for column in KINDS for nulls in ((), NULLS)]
 LABELS = Schema({"x": Category(["?"])})
+pytestmark = pytest.mark.hypothesis  # run in both tiers, with more examples in the slow one
 BATCH = 60
 FEW = 8
-EXAMPLES = 8
+EXAMPLES = max(2, settings.default.max_examples // 36)
+"""Batches a source is tried with: few in the fast tier, more with --slow."""
 PAIRS = EXAMPLES * BATCH * (BATCH - 1)
 """Ordered pairs of a value and a companion that each source is tried with, at least."""
 
@@ -244,6 +246,7 @@ def test_categories_of_objects() -> None:
     assert met >= PAIRS // 2
 
 
+@pytest.mark.slow
 def test_queries_over_python_objects() -> None:
     met = 0
 
@@ -281,6 +284,7 @@ def test_text_files(tmp_path: Path) -> None:
     assert met >= PAIRS
 
 
+@pytest.mark.slow
 @many(3)
 @given(values=st.lists(PLAIN_TEXTS, min_size=BATCH, max_size=BATCH))
 def test_queries_over_text_files(values: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -347,6 +351,7 @@ def test_arrow_arrays(kind: str) -> None:
     assert met >= PAIRS
 
 
+@pytest.mark.slow
 def test_enough_pairs_meet() -> None:
     """Python objects alone, and typed arrays alone, are tried with some hundred thousand pairs."""
     assert (len(OBJECTS) + 1) * PAIRS > 190_000
