@@ -227,9 +227,9 @@ def _tap_labels(tap: pytest.MonkeyPatch, source: TappedNoise) -> None:
 def _tap_charges(tap: pytest.MonkeyPatch, recording: Recording) -> None:
     real_charge, real_recall, real_record = Recorder.charge, Recorder.recall, Recorder.record
 
-    def charge(self: Recorder, events: Any, label: str) -> int:
+    def charge(self: Recorder, events: Any, label: str, request: str) -> int:
         recording.charges.append((label, tuple(events)))
-        return real_charge(self, events, label)
+        return real_charge(self, events, label, request)
 
     def recall(self: Recorder, label: str, request: str) -> Any:
         recording.requests.append((label, request))

@@ -142,7 +142,7 @@ def test_charging_after_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     monkeypatch.setattr(door_module, "exact_counts", lambda *_: read.append("rows"))
 
-    def refuse(self: Recorder, events: Any, label: str) -> int:
+    def refuse(self: Recorder, events: Any, label: str, request: str) -> int:
         raise OverspendError("no")
 
     monkeypatch.setattr(Recorder, "charge", refuse)
@@ -156,7 +156,7 @@ def test_a_callable_through_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
     from sklar.methods import independent
 
     charged: list[str] = []
-    monkeypatch.setattr(Recorder, "charge", lambda self, events, label: charged.append(label))
+    monkeypatch.setattr(Recorder, "charge", lambda self, events, label, request: charged.append(label))
 
     def sneaky(door: Any, options: Any, rng: Any) -> Any:
         door.count_recoded([lambda rows: rows], "rows please")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from sklar.accounting.noise import Noise
-from sklar.accounting.unit import Unit
 from sklar.errors import DoorError, TableTooLargeError
-from sklar.methods.method import Outline
 from sklar.private.features import FEATURES
 from sklar.private.noise import require_samplable
 from sklar.release.door import (
@@ -132,16 +129,14 @@ def check_discoveries(requests: Sequence[Discovery], schema: Schema) -> None:
         raise DoorError("a column is asked for twice")
 
 
-def check_outline(lines: Iterable[Outline], unit: Unit) -> None:
-    """Refuse a fit that will ask for noise that cannot be drawn, or for more counts than fit into memory."""
-    for line in lines:
-        check_noise(replace(line.noise, scale=line.noise.scale / (line.resolution * unit.resolution)))
-        cells = max(line.cells, line.all_cells)
-        if 8 * cells > MAX_BYTES:
-            raise TableTooLargeError(
-                f"the step '{line.label}' would count {cells:,} cells at once, more than fit into "
-                f"{MAX_BYTES >> 30} GiB; use fewer columns, or fewer values or bins for the largest of them"
-            )
+def check_step(label: str, noise: Noise, cells: int) -> None:
+    """Refuse a step that is yet to come if its noise cannot be drawn or its counts do not fit into memory."""
+    check_noise(noise)
+    if 8 * cells > MAX_BYTES:
+        raise TableTooLargeError(
+            f"the step '{label}' would count {cells:,} cells at once, more than fit into {MAX_BYTES >> 30} GiB; use "
+            "fewer columns, or fewer values or bins for the largest of them"
+        )
 
 
 def check_noise(noise: Noise) -> None:

@@ -21,9 +21,6 @@ from sklar.rows import hold, open_rows
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
-Admit = Callable[[int | None], None]
-"""Refuses a fit that cannot succeed, given the number of persons where that is public."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
@@ -36,6 +33,21 @@ class Reservation:
     seed: int
     fingerprint: str
     plan: tuple[PlannedEvent, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What must hold before anything is reserved.
+
+    Attributes:
+        admit: Refuses a fit that cannot succeed, given the number of persons where that is public.
+        again: Whether the same data will be opened or read once more: a stream that can be read once is refused.
+        then: What a fit of the same data will reserve after this one: refused if the cap has no room for both.
+    """
+
+    admit: Callable[[int | None], None]
+    again: bool = False
+    then: Reservation | None = None
 
 
 class Session:
@@ -79,9 +91,7 @@ def open_session(
     resume: bool,
     read: ReadOptions,
     noise: NoiseSource,
-    admit: Admit,
-    again: bool = False,
-    then: Reservation | None = None,
+    conditions: Conditions,
 ) -> Generator[Session]:
     """Open the source, reserve the budget (or take up an unfinished fit of the same settings) and build the Door.
 
@@ -93,9 +103,7 @@ def open_session(
         resume: Whether to take up an unfinished fit.
         read: How the source is read.
         noise: Where noise comes from.
-        admit: Called before anything is reserved.
-        again: Whether the same data will be opened or read once more.
-        then: What a fit of the same data will reserve after this one: refused now if the cap has no room for both.
+        conditions: What must hold before anything is reserved.
 
     On success the fit is closed in the ledger. On any error it stays open, its releases recorded, and can be resumed.
     """
@@ -103,10 +111,10 @@ def open_session(
         # A file that cannot be read as a table is refused before anything is reserved: its codes are made now, and kept
         # where they fit into memory. Nothing is counted, and nothing leaves, before the first charge at the Door.
         rows.keep_codes()
-        if again:  # a stream that can be read once must be refused now
+        if conditions.again:
             rows.require_repeatable()
-        admit(rows.exact_persons if reservation.unit.neighbours == "replace" else None)
-        account, old = _account(ledger, reservation, resume, then)
+        conditions.admit(rows.exact_persons if reservation.unit.neighbours == "replace" else None)
+        account, old = _account(ledger, reservation, resume, conditions.then)
         path = None if ledger.path is None else releases_path(ledger.path, account.id)
         with account:
             recorder = Recorder(account, path, _recorded_steps(path, account.record) if old else ())

@@ -39,8 +39,8 @@ from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored
 from sklar.pipeline.versions import versions
 from sklar.private.noise import SYSTEM, NoiseSource
-from sklar.private.requests import check_outline
-from sklar.private.session import Reservation, Session, one_moment, open_session
+from sklar.private.requests import check_step
+from sklar.private.session import Conditions, Reservation, Session, one_moment, open_session
 from sklar.release.replay import Asked, AskedChoice
 from sklar.release.values import Recorded, record_line
 from sklar.sample.rng import generator
@@ -260,7 +260,7 @@ def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Any]]:
             prepared = _prepared(opened, paid.schema, paid.rest, "".join(record.id for record in paid.records))
             opening = open_session(
                 opened.data, paid.schema, opened.book, prepared.reservation, resume=opened.request.resume,
-                read=opened.request.read, noise=opened.noise, admit=prepared.admit,
+                read=opened.request.read, noise=opened.noise, conditions=Conditions(admit=prepared.admit),
             )  # fmt: skip
             session = stack.enter_context(opening)
         session.door.prior = prepared.prior
@@ -280,7 +280,9 @@ class _Prepared:
     def admit(self, rows: int | None) -> None:
         """Refuse what cannot succeed, given the number of persons where it is public."""
         allowance, unit = self.reservation.allowance, self.reservation.unit
-        check_outline(self.method.require_possible(self.counted, self.settings, allowance, unit, rows), unit)
+        for line in self.method.require_possible(self.counted, self.settings, allowance, unit, rows):
+            inside = line.noise.scale / (line.resolution * unit.resolution)
+            check_step(line.label, dataclasses.replace(line.noise, scale=inside), max(line.cells, line.all_cells))
 
 
 def _prepared(opened: _Opened, schema: Schema, budget: Budget, paid: str = "") -> _Prepared:
@@ -376,11 +378,14 @@ def open_wall(
             fingerprint=fingerprint,
             plan=None,
         )
-        return open_session(
-            data, schema, book, reservation, resume=resume, read=read, noise=noise, again=True,
+        conditions = Conditions(
             admit=(lambda rows: None) if next_fit is None else next_fit.admit,
+            again=True,
             then=None if next_fit is None else next_fit.reservation,
-        )  # fmt: skip
+        )
+        return open_session(
+            data, schema, book, reservation, resume=resume, read=read, noise=noise, conditions=conditions
+        )
 
     return opened
 
