@@ -138,6 +138,10 @@ class NewFileJournal:
     def __init__(self, path: Path, header: dict[str, Any]):
         if not os.access(path.parent, os.W_OK | os.X_OK):
             raise LedgerError(f"the ledger {path} cannot be made: its folder is missing or cannot be written to.")
+        try:
+            path.exists()
+        except (OSError, ValueError) as error:  # a name that no file can have
+            raise _unusable(path, error) from None
         self.path = path
         self._header = header
         self._made: FileJournal | None = None
