@@ -96,7 +96,7 @@ class ShirleyModel:
             return self.vine.simulate(rows, rng)
         sobol = import_pyvinecopulib().utils.sobol  # SciPy's takes as long to import as this takes to draw the rows
         # The first points of the sequence, their binary digits shifted so that each is uniform on the cube.
-        points = sobol(rows, self.vine.size, rng.integers(0, 2**31 - 1, size=8).tolist())
+        points: Floats = sobol(rows, self.vine.size, rng.integers(0, 2**31 - 1, size=8).tolist())
         return self.vine.from_independent(rng.permutation(points, axis=0))
 
 
