@@ -130,7 +130,7 @@ def test_a_reader_that_leaves_early_is_no_error_message(made: Path, sklar_comman
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_leaves_nothing_half_written(work: Path, sklar_command, environment, number: int, code: int):
     (work / "out.csv").write_text("before")
-    words = [*sklar_command, "sample", "people.sklar", "-n", "50000000", "-o", "out.csv"]
+    words = [*sklar_command, "sample", "people.sklar", "-n", "50000000", "-o", "out.csv", "--force"]
     with subprocess.Popen(words, cwd=work, stderr=subprocess.PIPE, env=environment) as process:
         wait_for(lambda: any(p.suffix == ".tmp" and p.stat().st_size > 1e6 for p in work.iterdir()), process)
         process.send_signal(number)

@@ -244,12 +244,14 @@ def test_mle_asks_for_nothing_more_where_a_noisy_number_of_rows_is_too_small(pla
     assert not any("correlations" in step.label for step in model._stored.recorded)
 
 
-@pytest.mark.parametrize(("rows", "epsilon", "given"), [(ROWS, 1e4, {}), (ROWS, 1e6, {}), (3, 1e3, {"target": "d"})])
+@pytest.mark.parametrize(("rows", "epsilon", "given"), [(ROWS, 1e4, {}), (ROWS, 1e6, {}), (1, 1e3, {"target": "d"})])
 def test_a_vine_with_next_to_no_laplace_noise(rows: int, epsilon: float, given: dict[str, Any]) -> None:
     """Noise of standard deviation 0 in floating point, and classes without rows: both were divided by, once charged."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"a": rng.integers(0, 10, rows), "b": rng.normal(size=rows), "d": rng.random(rows) < 0.3})
-    schema = sklar.Schema({"a": sklar.Integer(0, 10), "b": sklar.Real(-3, 3), "d": sklar.Boolean(nullable=True)})
+    frame = pd.DataFrame({"a": rng.integers(0, 10, rows), "b": rng.normal(size=rows), "c": rng.choice(WORDS, rows)})
+    columns = {"a": sklar.Integer(0, 10), "b": sklar.Real(-3, 3), "c": sklar.Category(WORDS)}
+    schema = sklar.Schema({**columns, "d": sklar.Boolean(nullable=True)})
+    frame["d"] = rng.random(rows) < 0.3
     with pytest.warns(sklar.errors.WeakPromiseWarning):
         model = sklar.fit(frame, schema, epsilon=epsilon, delta=0.0, **given)
     assert model.rows_estimate == rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields
@@ -140,7 +141,7 @@ def releases_path(ledger: Path, fit: str) -> Path:
 def _account(
     ledger: Ledger, reservation: Reservation, resume: bool, then: Reservation | None
 ) -> tuple[FitAccount, bool]:
-    if resume and ledger.path is not None and ledger.path.exists():
+    if resume and ledger.path is not None and os.path.exists(ledger.path):
         for fit in reversed(read_ledger(ledger.path).unfinished):
             stored = {step.step for step in _recorded_steps(releases_path(ledger.path, fit.id), fit)}
             lost = [number for number in fit.digests if number not in stored]

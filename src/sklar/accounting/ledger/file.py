@@ -148,17 +148,17 @@ class NewFileJournal:
 
     def append(self, decide: Decide) -> dict[str, Any]:
         """Decide on the header first: an entry that is refused makes no file."""
-        if self._made is None and not self.path.exists():
+        if self._made is None and not os.path.exists(self.path):
             decide(self.look())
             try:
                 write_new_file(self.path, self._header)
             except LedgerError:
-                if not self.path.exists():  # else another process made it meanwhile
+                if not os.path.exists(self.path):  # else another process made it meanwhile
                     raise
         return self._file().append(decide)
 
     def look(self) -> Book:
-        if self._made is not None or self.path.exists():
+        if self._made is not None or os.path.exists(self.path):
             return self._file().look()
         book = Book()
         book.add(self._header)
