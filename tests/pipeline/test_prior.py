@@ -290,7 +290,9 @@ def test_a_model_as_prior_is_quoted_with_its_own_promise(tmp_path: Path) -> None
     """Who is in both tables has both promises: the claim names the other one, and it cannot be changed."""
     last = sklar.fit(people(3, 300), FACTS, epsilon=7.5, delta=1e-7)
     model = sklar.fit(people(1, 300), FACTS, epsilon=1.0, prior=last)
-    assert model.claim.prior is not None and model.claim.prior.promise == last.claim.label
+    assert model.claim.prior is not None
+    assert model.claim.prior.promise == f"{last.claim.label}, for {last.claim.protected}"
+    assert "where both promises protect the same change" in str(model.claim)
     assert "epsilon = 7.5, delta = 1e-07" in str(model.claim) and "add up" in str(model.claim)
     model.save(tmp_path / "m.sklar")
     stored = read_model(tmp_path / "m.sklar")

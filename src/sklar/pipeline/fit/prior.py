@@ -85,7 +85,7 @@ def count_prior(prior: Prior, schema: Schema, read: ReadOptions) -> PublicPrior:
     """Count the public table as the schema codes it."""
     data, promise = prior.data, ""
     if isinstance(data, Model):
-        promise = data.claim.label
+        promise = f"{data.claim.label}, for {data.claim.protected}"
         data = data.sample(MODEL_ROWS, seed=0).select(list(_common(data, schema)))
     with open_public(data, schema, read) as public:
         if not public.rows:
