@@ -225,6 +225,14 @@ def test_what_is_plainly_the_private_table_is_no_prior(tmp_path: Path) -> None:
         sklar.fit(tmp_path / "folder", FACTS, prior=tmp_path / "folder" / "t.csv", **given)
     with pytest.raises(UsageError, match="private table itself"):
         sklar.fit(tmp_path / "folder" / "t.csv", FACTS, prior=tmp_path / "folder", **given)
+    with pytest.raises(UsageError, match="private table itself"):
+        sklar.fit(str(tmp_path / "folder" / "*.csv"), FACTS, prior=tmp_path / "folder" / "t.csv", **given)
+    with pytest.raises(UsageError, match="private table itself"):
+        sklar.fit(tmp_path / "folder" / "t.csv", FACTS, prior=str(tmp_path / "*" / "t.csv"), **given)
+    frame.to_parquet(tmp_path / "t.parquet")
+    query = sklar.ReadOptions(sql=f"SELECT * FROM '{tmp_path}/t.parquet'")
+    with pytest.raises(UsageError, match="private table itself"):
+        sklar.fit(None, FACTS, prior=tmp_path / "t.parquet", read=query, **given)
     assert not sklar.read_ledger(tmp_path / "t.ledger").fits
     first = sklar.fit(tmp_path / "folder" / "t.csv", FACTS, **given)
     with pytest.raises(UsageError, match="model of the same rows"):
