@@ -13,10 +13,10 @@ import pytest
 
 import sklar
 from sklar.errors import OutputError, UsageError
-from sklar.export.databases import OPENERS
+from sklar.export.databases import OPENERS, write_tables_to_database
 from sklar.export.write import require_table_output, write_stream
 from sklar.rows.sources import open_source
-from sklar.schema.address import DATABASES
+from sklar.schema.address import DATABASES, table_address
 
 TABLE = pa.table(
     {
@@ -76,6 +76,14 @@ def test_a_table_comes_back_as_it_went(place: tuple[str, Ask]) -> None:
         ]
     assert found == wanted
     assert told == [3, 1]
+
+
+def test_several_tables_are_written_under_their_names(place: tuple[str, Ask]) -> None:
+    base = table_address(place[0].replace("&table=", "").replace("?table=", ""))
+    assert base is not None and base.table is None
+    write_tables_to_database({"made": TABLE.select(["age"]), "old": TABLE.select(["pay"])}, base)
+    assert read(f"{place[0]}made") == TABLE.select(["age"]).to_pylist()
+    assert read(f"{place[0]}old") == TABLE.select(["pay"]).to_pylist()
 
 
 def test_types_may_be_those_of_another_table(place: tuple[str, Ask]) -> None:

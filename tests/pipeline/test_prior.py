@@ -225,6 +225,14 @@ def test_what_is_plainly_the_private_table_is_no_prior(tmp_path: Path) -> None:
         sklar.fit(tmp_path / "folder", FACTS, prior=tmp_path / "folder" / "t.csv", **given)
     with pytest.raises(UsageError, match="private table itself"):
         sklar.fit(tmp_path / "folder" / "t.csv", FACTS, prior=tmp_path / "folder", **given)
+    with pytest.raises(UsageError, match="private table itself"):
+        sklar.fit(str(tmp_path / "folder" / "*.csv"), FACTS, prior=tmp_path / "folder" / "t.csv", **given)
+    with pytest.raises(UsageError, match="private table itself"):
+        sklar.fit(tmp_path / "folder" / "t.csv", FACTS, prior=str(tmp_path / "*" / "t.csv"), **given)
+    frame.to_parquet(tmp_path / "t.parquet")
+    query = sklar.ReadOptions(sql=f"SELECT * FROM '{tmp_path}/t.parquet'")
+    with pytest.raises(UsageError, match="private table itself"):
+        sklar.fit(None, FACTS, prior=tmp_path / "t.parquet", read=query, **given)
     assert not sklar.read_ledger(tmp_path / "t.ledger").fits
     first = sklar.fit(tmp_path / "folder" / "t.csv", FACTS, **given)
     with pytest.raises(UsageError, match="model of the same rows"):
@@ -290,7 +298,9 @@ def test_a_model_as_prior_is_quoted_with_its_own_promise(tmp_path: Path) -> None
     """Who is in both tables has both promises: the claim names the other one, and it cannot be changed."""
     last = sklar.fit(people(3, 300), FACTS, epsilon=7.5, delta=1e-7)
     model = sklar.fit(people(1, 300), FACTS, epsilon=1.0, prior=last)
-    assert model.claim.prior is not None and model.claim.prior.promise == last.claim.label
+    assert model.claim.prior is not None
+    assert model.claim.prior.promise == f"{last.claim.label}, for {last.claim.protected}"
+    assert "where both promises protect the same change" in str(model.claim)
     assert "epsilon = 7.5, delta = 1e-07" in str(model.claim) and "add up" in str(model.claim)
     model.save(tmp_path / "m.sklar")
     stored = read_model(tmp_path / "m.sklar")

@@ -19,8 +19,10 @@ import pytest
 import sklar.rows.counting.labels as label_counts
 from sklar.rows import exact_counts, exact_label_counts, open_rows
 from sklar.rows.encode import encoder_of
+from sklar.rows.encode.arrays import texts_of
 from sklar.rows.sources import open_source
 from sklar.schema import Boolean, Category, Datetime, Integer, Ordinal, Real, Schema
+from tests.tiers import slow_unless
 
 NULLS = ("-9", "9.50", "0.1", "n/a", "29/02/2020", "2020-02-29", str(2**63 - 1), str(2**64 - 1), "b", "")
 TOP = str(2**64 - 1)
@@ -76,10 +78,10 @@ KINDS: dict[str, tuple[list[Any], pa.DataType, str | None, Any]] = {
 """Values, and their types in Arrow, pandas and polars, where there are such."""
 
 
-def codes_of(data: Any) -> list[tuple[int, ...]]:
+def codes_of(data: Any, **options: Any) -> list[tuple[int, ...]]:
     """For each row its codes by every column of the contract."""
     found: list[tuple[int, ...]] = []
-    for batch in open_source(data, schema=None).column_batches(("x",)):
+    for batch in open_source(data, schema=None, **options).column_batches(("x",)):
         found += zip(*[encode(batch.columns[0]).tolist() for encode in ENCODERS], strict=True)
     return found
 
@@ -169,6 +171,22 @@ def test_a_value_has_one_code_in_every_container(kind: str) -> None:
         assert found[: len(values)] == codes, name
         counts = labels_of(data)
         assert counts - Counter({ODD: len(found) - len(values)}) == labels, name
+
+
+QUERIED = ("int64", "float32", "gaps", "micros")
+"""Kinds of the fast tier: a query takes a twentieth of a second."""
+
+
+@pytest.mark.parametrize("kind", slow_unless(lambda kind: kind in QUERIED, KINDS))
+def test_a_query_sees_the_text_of_a_value_whatever_the_frame(kind: str) -> None:
+    values, arrow, _, _ = KINDS[kind]
+    texts = pa.table({"x": texts_of(pa.array(values, arrow))})
+    codes = codes_of(texts)
+    for name, data in containers(kind):
+        if isinstance(data, pa.Table) or (kind in QUERIED and ("mapping" in name or "arrow" in name)):
+            continue
+        found = codes_of(data, sql="select x || '' as x from data")  # fails for what is not text
+        assert found[: len(values)] == codes, name
 
 
 @pytest.mark.parametrize("labels", [("1", "2"), ("1.0", "2.0"), ("1.0", "1", "2"), (1, 2)], ids=str)

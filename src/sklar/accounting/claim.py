@@ -78,7 +78,7 @@ class PriorFact:
         rows: Its number of rows.
         columns: Columns of which it told something.
         digest: SHA-256 of the counts that were taken from it, which the model file holds.
-        promise: The label of its claim, if it is a model; empty for a table.
+        promise: The label of its claim and what that protects, if it is a model; empty for a table.
     """
 
     name: str
@@ -101,7 +101,8 @@ class PriorFact:
             return ""
         return (
             f" The prior is a model with a promise of its own: {self.promise}. For people who are in both tables, "
-            "epsilons and deltas add up."
+            "epsilons and deltas add up where both promises protect the same change; where they do not, such as one "
+            "row here and a person there, nothing is promised for both together."
         )
 
 

@@ -33,8 +33,8 @@ class OutputDatabase(Protocol):
         ...
 
     def holds_rows(self, table: str) -> bool: ...
-    def write(self, table: str, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
-        """Write a stream of batches into a table, new or not, with these types or those of the stream."""
+    def write(self, address: TableAddress, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
+        """Write a stream of batches into the table of an address, new or not, with these types or the stream's."""
         ...
 
 
@@ -63,7 +63,7 @@ def _write(
     if missing:
         raise OutputError(f"the table whose types are wanted has no column '{missing[0]}'")
     chosen = None if types is None else {name: types[name] for name in names}
-    target.write(address.name, _stream(first, batches, written), chosen, not there)
+    target.write(address, _stream(first, batches, written), chosen, not there)
 
 
 def require_database_output(address: TableAddress) -> None:
@@ -138,13 +138,13 @@ def _postgres(address: TableAddress) -> Generator[OutputDatabase]:
     with closing(dbapi.connect(address.connection, autocommit=False)) as connection:
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL client_encoding = 'UTF8'")  # whatever the database or the user has by default
-            yield _Postgres(cursor, address)
+            yield _Postgres(cursor)
         connection.commit()
 
 
 class _Postgres:
-    def __init__(self, cursor: Any, address: TableAddress):
-        self._cursor, self._address = cursor, address
+    def __init__(self, cursor: Any):
+        self._cursor = cursor
 
     def types(self, table: str) -> dict[str, str] | None:
         found = self._ask(
@@ -156,15 +156,16 @@ class _Postgres:
     def holds_rows(self, table: str) -> bool:
         return bool(self._ask(f"SELECT 1 FROM {table} LIMIT 1"))
 
-    def write(self, table: str, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
+    def write(self, address: TableAddress, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
         if types is None:
-            named = {"db_schema_name": self._address.namespace} if self._address.namespace else {}
-            self._cursor.adbc_ingest(self._address.table, rows, mode="create", **named)
+            # Of several tables each has its own address; the driver crashes if the name of the table is None.
+            named = {"db_schema_name": address.namespace} if address.namespace else {}
+            self._cursor.adbc_ingest(address.table, rows, mode="create", **named)
             return
         self._cursor.adbc_ingest(STAGE, rows, mode="create", temporary=True)
         if new:
-            self._run(f"CREATE TABLE {table} ({_declared(types)})")
-        self._run(f"INSERT INTO {table} ({identifiers(types)}) SELECT {_casts(types)} FROM pg_temp.{STAGE}")
+            self._run(f"CREATE TABLE {address.name} ({_declared(types)})")
+        self._run(f"INSERT INTO {address.name} ({identifiers(types)}) SELECT {_casts(types)} FROM pg_temp.{STAGE}")
         self._run(f"DROP TABLE pg_temp.{STAGE}")
 
     def _ask(self, question: str) -> list[tuple[Any, ...]]:
@@ -205,15 +206,15 @@ class _DuckDB(_Connected):
             return None
         return {str(name): str(kind) for name, kind, *_ in self._connection.execute(f"DESCRIBE {table}").fetchall()}
 
-    def write(self, table: str, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
+    def write(self, address: TableAddress, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
         self._connection.register(STAGE, rows)
         if types is None:
-            self._connection.execute(f"CREATE TABLE {table} AS SELECT * FROM {STAGE}")
+            self._connection.execute(f"CREATE TABLE {address.name} AS SELECT * FROM {STAGE}")
             return
         if new:
-            self._connection.execute(f"CREATE TABLE {table} ({_declared(types)})")
+            self._connection.execute(f"CREATE TABLE {address.name} ({_declared(types)})")
         chosen = ", ".join(f"CAST({identifier(name)} AS {kind})" for name, kind in types.items())
-        self._connection.execute(f"INSERT INTO {table} ({identifiers(types)}) SELECT {chosen} FROM {STAGE}")
+        self._connection.execute(f"INSERT INTO {address.name} ({identifiers(types)}) SELECT {chosen} FROM {STAGE}")
 
 
 @contextmanager
@@ -229,15 +230,15 @@ class _Sqlite(_Connected):
         found = self._connection.execute(f"PRAGMA table_info({table.rpartition('.')[2]})").fetchall()
         return {name: kind for _, name, kind, *_ in found} or None
 
-    def write(self, table: str, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
+    def write(self, address: TableAddress, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
         names = rows.schema.names
         if new:
             own = {field.name: SQLITE_TYPES.get(str(field.type), "TEXT") for field in rows.schema}
-            self._connection.execute(f"CREATE TABLE {table} ({_declared(types or own)})")
+            self._connection.execute(f"CREATE TABLE {address.name} ({_declared(types or own)})")
         places = ", ".join("?" * len(names))
         for batch in rows:
             lines = zip(*(map(_plain, column.to_pylist()) for column in batch.columns), strict=True)
-            self._connection.executemany(f"INSERT INTO {table} ({identifiers(names)}) VALUES ({places})", lines)
+            self._connection.executemany(f"INSERT INTO {address.name} ({identifiers(names)}) VALUES ({places})", lines)
 
 
 OPENERS: dict[str, Callable[[TableAddress], AbstractContextManager[OutputDatabase]]] = {

@@ -31,7 +31,7 @@ HEADER = """\
 # source: public (anyone knows it), assumed (the custodian vouches for it), measured (paid from the privacy budget),
 #         pay (measure it, and pay for it, before the fit), from-rows (a fit refuses it until confirmed or paid for).
 #         One word for all facts of a column, or one a fact: { kind = "assumed", lower = "pay", upper = "pay" }. Bounds
-#         and values can be paid for; kind, format, resolution, other, missing_value, integer_labels only confirmed.
+#         and values can be paid for; what says how cells are read, hierarchies, calendars and prefixes only confirmed.
 # prices: what measured facts cost. A fit adds them to what it claims, and says so where a price is missing.
 # confirmed: who vouches for which facts.
 

@@ -252,7 +252,7 @@ def test_the_settings_of_a_fit_that_paid_for_facts_are_those_of_its_ledger(tmp_p
     assert wrong(sklar.verify(forged_in(tmp_path, by_another), ledger=tmp_path / "t.ledger")) == {"ledger"}
 
 
-@pytest.mark.parametrize("own", [(0.01, 1e-9), (1.0, 0.0), (3.0, 1e-9), None], ids=str)
+@pytest.mark.parametrize("own", [(0.01, 1e-9), (1.0, 0.0), (3.0, 1e-9), None, (), (1.0, 1e-9, 7.0)], ids=str)
 def test_what_the_fit_alone_is_said_to_cost_is_compared(place: Path, own: Any) -> None:
     def other(stored: Stored) -> Stored:
         return dataclasses.replace(stored, claim=dataclasses.replace(stored.claim, own=own))
@@ -385,8 +385,16 @@ def test_what_was_paid_for_before_cannot_be_left_out(tmp_path: Path) -> None:
     def silent(stored: Stored) -> Stored:
         return dataclasses.replace(stored, claim=dataclasses.replace(stored.claim, epsilon=1.0, prices=()))
 
+    def unconditional(stored: Stored) -> Stored:
+        """Says that the total of both fits holds whatever was known when their budgets were set."""
+        assert stored.claim.ledger is not None and stored.claim.ledger.in_advance
+        total = dataclasses.replace(stored.claim.ledger, in_advance=False)
+        return dataclasses.replace(stored, claim=dataclasses.replace(stored.claim, ledger=total))
+
     for change in (renamed, silent):
         assert not sklar.verify(forged_in(tmp_path, change)).ok
+    found = sklar.verify(forged_in(tmp_path, unconditional), ledger=tmp_path / "t.ledger")
+    assert wrong(found) == {"ledger"}
 
 
 @pytest.mark.parametrize("told", [{"name": "others"}, {"epsilon": 0.01}, {"cap": (0.01, 1e-9)}, {"fits": 7}], ids=str)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from glob import glob
 from itertools import combinations
 from math import sqrt
 from os import PathLike
@@ -20,7 +22,7 @@ from sklar.model.pairs.grouping import group_cells
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import read_model
 from sklar.private.public import PublicRows, open_public, public_columns, same_memory, same_table
-from sklar.schema.address import without_secrets
+from sklar.schema.address import is_pattern, without_secrets
 from sklar.schema.columns import Column
 from sklar.schema.coordinates import coordinates
 from sklar.schema.prior import PublicColumn, PublicPrior
@@ -34,6 +36,8 @@ MOST_CELLS = 2_000_000
 MODEL_ROWS = 50_000
 """Rows that are drawn from a model that is a prior, with a fixed seed."""
 MODEL_SUFFIX = ".sklar"
+QUOTED = re.compile(r"'([^']+)'")
+"""Texts of a SQL query, which may be files that it reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +89,7 @@ def count_prior(prior: Prior, schema: Schema, read: ReadOptions) -> PublicPrior:
     """Count the public table as the schema codes it."""
     data, promise = prior.data, ""
     if isinstance(data, Model):
-        promise = data.claim.label
+        promise = f"{data.claim.label}, for {data.claim.protected}"
         data = data.sample(MODEL_ROWS, seed=0).select(list(_common(data, schema)))
     with open_public(data, schema, read) as public:
         if not public.rows:
@@ -142,11 +146,24 @@ def _same(prior: Any, data: Any, read: ReadOptions) -> bool:
 
 
 def _same_place(one: Any, other: Any, read: ReadOptions) -> bool:
-    if not (isinstance(one, str | PathLike) and isinstance(other, str | PathLike)):
-        return False
-    if same_table(os.fspath(one), os.fspath(other), read):
+    both = isinstance(one, str | PathLike) and isinstance(other, str | PathLike)
+    if both and same_table(os.fspath(one), os.fspath(other), read):
         return True
-    places = [Path(os.path.realpath(os.fspath(place))) for place in (one, other)]
+    queried = [file for text in QUOTED.findall(read.sql or "") for file in _files(text)]
+    private = [*_files(other), *filter(os.path.isfile, queried)]
+    return any(_same_file(public, file) for public in _files(one) for file in private)
+
+
+def _files(data: Any) -> list[str]:
+    """The files that a path or a pattern leads to; none for everything else."""
+    if not isinstance(data, str | PathLike):
+        return []
+    path = os.fspath(data)
+    return glob(path, recursive=True) if is_pattern(path) else [path]
+
+
+def _same_file(one: str, other: str) -> bool:
+    places = [Path(os.path.realpath(place)) for place in (one, other)]
     if places[0].is_relative_to(places[1]) or places[1].is_relative_to(places[0]):  # a folder and a file of it, too
         return True
     try:

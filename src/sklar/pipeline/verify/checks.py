@@ -141,7 +141,10 @@ def _prices(claim: Claim) -> list[tuple[object, ...]]:
 
 
 def _same_amounts(stated: tuple[float, float] | None, follows: tuple[float, float] | None) -> bool:
-    return stated is not None and follows is not None and all(map(isclose, stated, follows))
+    """Whether both are the same (epsilon, delta), and nothing else."""
+    if stated is None or follows is None or len(stated) != len(follows):
+        return False
+    return all(map(isclose, stated, follows))
 
 
 def _steps_told(stored: Stored, again: Refit) -> bool:
@@ -359,6 +362,8 @@ def _require_total(claim: Claim, view: LedgerView, fit: str) -> None:
     found = ledger_totals(header, view.fits[: total.fits])
     if exceeds(found.epsilon, total.epsilon) or exceeds(found.delta, total.delta):
         raise LedgerError("the claim tells of a smaller total than the fits of the ledger had.")
+    if found.in_advance and not total.in_advance:
+        raise LedgerError("the claim leaves out that the total needs budgets that were set before the first result.")
 
 
 def check_rows(stored: Stored, path: str | PathLike[str], seed: int, given: Mapping[str, Any] | None = None) -> Check:

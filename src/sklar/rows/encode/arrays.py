@@ -134,12 +134,17 @@ def one_type(array: Any) -> Any:
         return array
     parts = [part for part in union_parts(array) if not pa.types.is_null(part[1].type)]
     several = len({str(values.type) for _, values in parts}) > 1
-    return union_texts(array) if several else _assemble(parts, len(array))
+    return texts_of(array) if several else _assemble(parts, len(array))
 
 
-def union_texts(array: Any) -> Any:
-    """A union as text: each value as it is spelled."""
-    return _assemble([(places, _utf8(spelled(values))) for places, values in union_parts(array)], len(array))
+def texts_of(array: Any) -> Any:
+    """Any Arrow array as strings: each value as it is spelled, whatever the type and layout of the array."""
+    array = unwrapped(array)
+    if pa.types.is_dictionary(array.type):
+        return texts_of(array.dictionary).take(array.indices)
+    if pa.types.is_union(array.type):
+        return _assemble([(places, texts_of(values)) for places, values in union_parts(array)], len(array))
+    return _utf8(spelled(array))
 
 
 def _assemble(parts: list[tuple[Ints, Any]], rows: int) -> Any:

@@ -10,6 +10,9 @@ can look for such a pair without the secret.
 A row without a key is left out, by its own value alone: a missing key, the empty text, texts that stand for null
 (spelled in any of these ways), values without a text, and floats from 2^53 on, which are what neighbouring integers are
 rounded to. If such rows were one person together, each of those behind them would move the rows of all.
+
+Floats of 32 bits round integers from 2^24 on, but are keys up to 2^53 like any other: the width of a column is no
+property of a value, and one odd cell turns 32 bits into 64. Who rounds keys before handing them over merges persons.
 """
 
 from __future__ import annotations

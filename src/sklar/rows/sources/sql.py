@@ -1,7 +1,8 @@
 """The result of a DuckDB query, over files, a .duckdb database or a frame, run anew for every pass.
 
-DuckDB sees types that are declared, and guesses none: a text file is read as everywhere else, every cell as text, and
-so are columns of Python objects.
+DuckDB sees types that are declared, and guesses none: those of Arrow, Parquet and databases. A text file is read as
+everywhere else, every cell as text, and so is a data frame: one odd or missing cell changes the type of a whole column
+of pandas, and with it what an expression of the query makes of all other cells.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from sklar.errors import MissingExtraError, SourceError
-from sklar.rows.encode.arrays import union_texts
+from sklar.rows.encode.arrays import texts_of
 from sklar.rows.sources.arrow import ArrowDataset, ArrowStream, ArrowTable, RepeatableStream
 from sklar.rows.sources.query import PARQUET, TEXTS, require_row_wise, require_typed_tables
 from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptions, shielded, suffix_of
@@ -55,7 +56,7 @@ class SqlQuery(Source):
         self.inside = path is not None and self._text is None
         described = shielded(
             f"{FAILED}: a table, file or column it names may not exist, or a text is compared with a number (columns "
-            "of text files are text: write try_cast(age as int) > 3)",
+            "of text files and data frames are text: write try_cast(age as int) > 3, or hand over an Arrow table)",
             self.connection.sql,
             f"DESCRIBE {self.query}",
         )
@@ -113,16 +114,14 @@ def _connect(path: str | None) -> Any:
 
 
 def _typed_data(data: Any, options: SourceOptions, open_other: Opener) -> Any:
-    """Arrow data as they are; other frames as an Arrow table, in which columns of Python objects are text."""
+    """Arrow data as they are; other frames as an Arrow table of text."""
     source = open_other(data, options)
     if isinstance(source, ArrowTable | ArrowStream | ArrowDataset | RepeatableStream):
         return data
     names = list(source.column_names)
-    batches = [
-        pa.RecordBatch.from_arrays([union_texts(c) if pa.types.is_union(c.type) else c for c in batch.columns], names)
-        for batch in source.batches(names)
-    ]
-    return shielded("DuckDB cannot read the data handed over", pa.Table.from_batches, batches)
+    batches = [pa.RecordBatch.from_arrays(list(map(texts_of, batch.columns)), names) for batch in source.batches(names)]
+    schema = pa.schema([(name, pa.large_string()) for name in names])
+    return shielded("DuckDB cannot read the data handed over", pa.Table.from_batches, batches, schema)
 
 
 def _stream(text: TextFile, faults: list[SourceError]) -> Any:
