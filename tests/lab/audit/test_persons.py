@@ -29,8 +29,9 @@ SCHEMA = sklar.Schema(
 PERSONS: dict[str, pd.DataFrame] = {
     "all rows in one cell": pd.DataFrame({"id": "x", "age": [7] * 3, "kind": ["c"] * 3}),
     "beyond the bound": pd.DataFrame({"id": "x", "age": [7] * 40, "kind": ["c"] * 40}),
-    "a null key": pd.DataFrame({"id": None, "age": [7] * 20, "kind": ["c"] * 20}),
 }
+NOBODY = pd.DataFrame({"id": None, "age": [7] * 20, "kind": ["c"] * 20})
+"""Rows without a key."""
 
 
 class NoNoise:
@@ -76,6 +77,11 @@ def found_mu(person: pd.DataFrame) -> float:
 @pytest.mark.parametrize("which", PERSONS)
 def test_a_whole_person_is_no_clearer_than_the_claim(which: str) -> None:
     assert found_mu(PERSONS[which]) <= 1 / analytic_gaussian_sigma(EPSILON, DELTA) + MARGIN
+
+
+def test_rows_without_a_key_move_nothing() -> None:
+    tables = crowd(), pd.concat([crowd(), NOBODY], ignore_index=True)
+    assert np.array_equal(*(released(data, NoNoise())[0] for data in tables))
 
 
 @pytest.mark.slow
