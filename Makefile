@@ -37,7 +37,7 @@ types: $(VENV)/.installed
 
 # Loops are compiled once, by a small demo, and not by each process of the tests.
 build/compiled: $(VENV)/.installed
-	$(BIN)/sklar demo $@ --rows 500 --no-report >/dev/null
+	$(BIN)/sklar demo $@ --rows 500 >/dev/null
 
 unit: build/compiled
 	$(BIN)/python -m pytest -n 2
@@ -68,7 +68,7 @@ dist: $(VENV)/.installed
 	    python$$version --version >/dev/null 2>&1 || { echo "Python $$version is not installed here: not tested."; continue; }; \
 	    python$$version -m venv build/wheel/$$version && \
 	    build/wheel/$$version/bin/python -m pip install --quiet --disable-pip-version-check --no-compile dist/sklar-*.whl && \
-	    (cd build/wheel/$$version && bin/sklar --version && bin/sklar demo demo --rows 2000 --no-report) || exit 1; \
+	    (cd build/wheel/$$version && bin/sklar --version && bin/sklar demo demo --rows 2000) || exit 1; \
 	done
 
 clean:

@@ -94,7 +94,7 @@ def test_the_vine_of_a_model_is_drawn(table: Path) -> None:
 
 @pytest.mark.slow
 def test_a_demo_leaves_its_files(tmp_path: Path) -> None:
-    made = sklar.demo(tmp_path / "d", rows=500, method="independent", report=False)
+    made = sklar.demo(tmp_path / "d", rows=500, method="independent")
     assert all(path.exists() for path in made.files)
     assert sklar.read_ledger(tmp_path / "d/people.ledger").fits[0].method == "independent"
     assert sklar.verify_ledger(tmp_path / "d/people.ledger").head

@@ -48,7 +48,7 @@ def environment() -> dict[str, str]:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A demo of independent margins, which every test may read and none may change."""
     folder = tmp_path_factory.mktemp("demo") / "demo"
-    ended = run_sklar("demo", folder, "--rows", 3000, "--method", "independent", "-e", 2, "--no-report")
+    ended = run_sklar("demo", folder, "--rows", 3000, "--method", "independent", "-e", 2)
     assert ended.code == 0, ended.err
     (folder.parent / "told").write_text(ended.out)
     return folder

@@ -102,7 +102,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from sklar.lab.people import people_schema, people_table
 
     folder = tmp_path_factory.mktemp("tables")
-    demo(folder / "sklar-demo", rows=400, method="independent", report=False)
+    demo(folder / "sklar-demo", rows=400, method="independent")
     for name in ("people.csv", "people.toml", "people.sklar", "synthetic.csv"):
         shutil.copy(folder / "sklar-demo" / name, folder / name)
     for seed, name in enumerate(["held.csv", "public.csv", "a.csv", "b.csv"], start=2):

@@ -20,12 +20,13 @@ def command(
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Privacy budget.")] = 1.0,
     rows: Annotated[int, typer.Option("--rows", help="Rows of the made-up table.")] = 20_000,
     method: MethodName = None,
-    report: Annotated[bool, typer.Option(help="Evaluate the synthetic table, too, which takes longest.")] = True,
+    report: Annotated[bool, typer.Option(help="Compare both tables, too, in a report for the custodian.")] = False,
     json: Json = False,
 ) -> None:
     """Make a private synthetic table of a made-up one.
 
-    Leaves the pretended private table, its schema, ledger, model, synthetic table, claim and report in a folder.
+    Leaves the pretended private table, its schema, ledger, model, synthetic table, claim, public report and release
+    bundle in a folder.
 
     \b
     Example:

@@ -21,10 +21,11 @@ people.ledger   what was spent on it, and how much may be
 people.sklar    the fitted model: may be published, under the claim
 synthetic.csv   the synthetic table: may be published, under the claim
 claim.txt       what is promised
-people.public.html   what the release is worth, from releases only: may be published
+people.public.html   the quality of the release, from releases only: may be published
 people.release.zip   all that may be published, in one file; check it with `sklar verify`
 
-people.custodian.html   the report: compares both tables, so with real people it would be for the custodian only
+Compare both tables, as only the custodian of real people may:
+sklar evaluate people.csv synthetic.csv -s people.toml --report people.custodian.html
 """
 FILES = ("people.csv", "people.toml", "people.ledger", "people.sklar", "synthetic.csv", "claim.txt",
          "people.public.html", "people.release.zip")  # fmt: skip
@@ -56,7 +57,7 @@ def demo(
     rows: int = 20_000,
     method: str | None = None,
     *,
-    report: bool = True,
+    report: bool = False,
     progress: Callable[[str, float], None] | None = None,
 ) -> Demo:
     """Make a private synthetic table of a made-up one, and leave all files of the way in a folder.
@@ -66,7 +67,7 @@ def demo(
         epsilon: Privacy budget of the fit.
         rows: Rows of the made-up table.
         method: The method; the default one if None.
-        report: Whether to evaluate the synthetic table, too, which takes longest.
+        report: Whether to compare the synthetic table with the private one, too, in a report for the custodian.
         progress: Told what is being done, and the fraction that is.
     """
     from sklar.accounting.budget import Budget

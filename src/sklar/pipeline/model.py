@@ -40,11 +40,12 @@ class Model:
     Made by `sklar.fit` and `sklar.load`.
     """
 
-    __slots__ = ("_replicas", "_stored")
+    __slots__ = ("_replicas", "_report", "_stored")
 
     def __init__(self, stored: Stored, path: str | PathLike[str] | None = None):
         self._stored = stored
         self._replicas = Memory(path=None if path is None else os.fspath(path))
+        self._report: PublicReport | None = None
 
     def __repr__(self) -> str:
         return f"<sklar.Model: method {self.method}, {len(self.schema.names)} columns>"
@@ -484,10 +485,11 @@ class Model:
 
         if path is not None:
             require_public_report(path)
-        found = public_report(self._stored)
+        if self._report is None:  # it follows from the model alone, and takes seconds
+            self._report = public_report(self._stored)
         if path is not None:
-            found.html(path)
-        return found
+            self._report.html(path)
+        return self._report
 
     def unmet(self, criteria: Any) -> tuple[str, ...]:
         """Which criteria the model does not meet on the tables that were held back (`check_share`), in sentences.

@@ -20,7 +20,6 @@ from sklar.pipeline.bundle.documents import as_json, croissant, documents, regis
 from sklar.pipeline.bundle.keys import signature
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored, write_model
-from sklar.pipeline.public_report.report import public_report
 from sklar.pipeline.sampling.write import SampleRequest, sample_to_file, tells_two_tables
 from sklar.release.values import line_digest, record_line
 
@@ -66,7 +65,7 @@ def bundle(
     stored = stored_of(fitted)
     title = name or place.name.removesuffix(".zip").removesuffix(".release") or "release"
     count = _usual_rows(fitted) if rows is None else rows
-    page = {} if report is None else {REPORT: _public_page(report, stored)}
+    page = {} if report is None else {REPORT: _public_page(report, fitted)}
     lines = None if ledger is None else extract(ledger, stored)
     with tempfile.TemporaryDirectory() as folder:
         members = {**members_of(stored, title, count, seed, Path(folder), lines), **page}
@@ -150,21 +149,16 @@ def _load(model: Place) -> Model:
     return load(model)
 
 
-def _public_page(path: Place, stored: Stored) -> bytes:
+def _public_page(path: Place, model: Model) -> bytes:
     if os.fspath(path).endswith(".custodian.html"):
         raise UsageError("a report for the custodian is computed from real rows and cannot go into a release")
     try:
         page = Path(path).read_bytes()
     except OSError as error:
         raise OutputError(f"cannot read the report {os.fspath(path)}: {error.strerror}") from None
-    if page != report_page(stored):
+    if page != model.report().page().encode():
         raise UsageError(
             f"{os.fspath(path)} is not the report that may be published of this model: make it with model.report() "
             "(`sklar report MODEL`), by the version that makes the bundle"
         )
     return page
-
-
-def report_page(stored: Stored) -> bytes:
-    """The report of a model, which follows from the model to the last byte."""
-    return public_report(stored).page().encode()

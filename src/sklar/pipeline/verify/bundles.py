@@ -20,10 +20,11 @@ from sklar.pipeline.bundle.archive import (
     manifest_of,
     read_archive,
 )
-from sklar.pipeline.bundle.bundle import LEDGER, MODEL, REPORT, members_of, release_facts, report_page
+from sklar.pipeline.bundle.bundle import LEDGER, MODEL, REPORT, members_of, release_facts
 from sklar.pipeline.bundle.documents import SyntheticTable, synthetic_tables
 from sklar.pipeline.bundle.keys import fingerprint, read_public_key, signed_by
 from sklar.pipeline.model_file import Stored, read_model
+from sklar.pipeline.public_report.report import public_report
 from sklar.pipeline.verify.checks import check_ledger, check_members, check_releases, check_rows, versions_hint
 from sklar.pipeline.verify.findings import Check, Verified
 
@@ -78,7 +79,7 @@ def verify_bundle(
 def _report(stored: Stored, archive: Archive) -> Check:
     """Whether the report is the page that the model gives: any other page could say, or run, anything."""
     try:
-        page = report_page(stored)
+        page = public_report(stored).page().encode()
     except (SklarError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return Check(part=REPORT, ok=False, says="No report can be made of this model, so this is none.")
     if checksum_of(page) == archive.members[REPORT].checksum:
