@@ -81,6 +81,10 @@ CASES: Mapping[str, dict[str, Any]] = {
 }
 
 
+QUICK_TO_FIT = [name for name in CASES if name not in ("plain-vine", "dpc-gauss", "dpc-laplace")]
+"""Cases whose fits take less than a second."""
+
+
 @cache
 def fitted(name: str) -> sklar.Model:
     """The model of a case; its noise and its seeds come from a script."""

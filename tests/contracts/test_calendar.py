@@ -87,6 +87,7 @@ def test_columns_drawn_on_their_own_keep_the_calendar_of_the_column() -> None:
     assert synthetic["ill in winter"] == pytest.approx(synthetic["ill in summer"], abs=0.05)  # that is lost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
     [
@@ -119,6 +120,7 @@ def test_counts_of_moments_were_not_released() -> None:
         model.interval({"seen": ("2020-01-01", "2020-12-31")})
 
 
+@pytest.mark.slow
 def test_a_model_file_knows_its_parts(tmp_path: Any) -> None:
     fitted().save(tmp_path / "m.sklar")
     again = sklar.load(tmp_path / "m.sklar")

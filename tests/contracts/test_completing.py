@@ -45,6 +45,7 @@ def test_what_is_hidden_and_drawn_again_has_the_law_of_the_whole(name):
         assert surprise(done.codes, number, rows[number:]) < 1, label
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["vine", "vine-few-rows-target", "dpcopula-kendall", "dpcopula-hybrid"])
 def test_each_row_is_as_filtered_rows_are(name):
     model, rows = fitted(name).table_model, reference(name)
@@ -77,6 +78,7 @@ class Unweighted:
         return lambda known, rng: (propose(known, rng)[0], np.zeros(len(known)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "known"),
     [("vine", [REGION, SMOKER]), ("vine-target", [AGE, REGION]), ("vine-few-rows-target", [INCOME, AGE])],

@@ -22,6 +22,7 @@ from tests.contracts.conditioned import (
     AGE,
     CASES,
     INCOME,
+    QUICK_TO_FIT,
     REGION,
     SMOKER,
     VISITS,
@@ -40,7 +41,7 @@ ELSEWHERE = {InProportion, RowwiseInProportion, LinkedModel}
 `sklar.sample.persons`, and samples of it refuse conditions."""
 
 
-@pytest.mark.parametrize("name", slow_unless(lambda name: name not in ("plain-vine", "dpc-gauss"), CASES))
+@pytest.mark.parametrize("name", slow_unless(QUICK_TO_FIT.__contains__, CASES))
 def test_the_law_is_that_of_filtered_rows(name):
     model, rows = fitted(name).table_model, reference(name)
     for seed, (label, allowed) in enumerate(conditions(rows).items()):

@@ -100,6 +100,7 @@ def test_a_degenerate_table_looks_bad_in_every_relevant_metric() -> None:
     assert found["learning"].grade == "poor"
 
 
+@pytest.mark.slow
 def test_a_holdout_serves_as_test_and_floor() -> None:
     found = sklar.evaluate(people(), people(seed=1), SCHEMA, target="income", holdout=people(seed=2), learners="linear")
     assert found.rows["holdout"] == 300
@@ -137,6 +138,7 @@ def test_wrong_arguments_are_refused(wrong: dict[str, object]) -> None:
         sklar.evaluate(people(), people(), SCHEMA, **wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

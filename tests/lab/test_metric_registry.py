@@ -60,6 +60,7 @@ def test_evaluate_and_compare_give_the_same_numbers(tmp_path: Path) -> None:
     assert None not in compared.values()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_number_does_not_depend_on_what_is_measured_besides(name: str) -> None:
     real, synthetic = mixed(200, 1), mixed(150, 2)

@@ -54,6 +54,7 @@ def test_dependence_and_margins_are_recovered(margins):
     assert model.rows_estimate == 3_000
 
 
+@pytest.mark.slow
 def test_the_error_falls_towards_the_sampling_floor():
     """With more rows the noise on tau fades as 1/n, faster than sampling error does.
 
@@ -148,6 +149,7 @@ def test_published_is_one_switch_for_all_the_paper_has():
         fitted(gaussian_table(50), schema(), published=True)
 
 
+@pytest.mark.slow
 def test_as_published_the_correlations_are_sines_of_noisy_taus():
     """sin(pi tau / 2), ties ignored, every value a rank: on 1,000 values tau-a of the rows themselves."""
     from scipy.stats import kendalltau
@@ -208,6 +210,7 @@ def test_gaussian_noise_needs_delta():
         fitted(gaussian_table(50), schema(), delta=0.0, noise="gaussian")
 
 
+@pytest.mark.slow
 def test_ties_are_set_against_the_margins():
     """Columns cut at the median: tau-a is arcsin(corr) / pi, half of what it is without ties."""
     for corr in (-0.9, -0.3, 0.0, 0.5):

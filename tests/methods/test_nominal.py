@@ -42,6 +42,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "options"), CASES, ids=str)
 def test_a_value_of_most_rows_keeps_them_and_its_neighbours_get_none(method: str, options: dict[str, Any]) -> None:
     """0.04 are 800 rows: more than 30 standard deviations of the noise that dpc puts on a count here (at most 25)."""

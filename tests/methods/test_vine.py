@@ -349,6 +349,7 @@ def rule_of_three(rng, values, flips=0.1):
     return schema, np.column_stack(columns)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [VineOptions(look=True), VineOptions(target="y")], ids=["look", "target"])
 @pytest.mark.parametrize("values", [2, 3], ids=["xor", "modulo 3"])
 def test_a_rule_of_three_columns_is_kept(values, options):

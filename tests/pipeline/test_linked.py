@@ -85,6 +85,7 @@ def test_samples_are_persons_with_keys_and_ordered_rows(model: sklar.Model) -> N
         assert all(state != "end" for _, _, state in rows[:-1])
 
 
+@pytest.mark.slow
 def test_rows_remember_the_row_before(model: sklar.Model) -> None:
     """The share of states that stay was .884 to .906 in 50 fits; for rows of mixed persons it is about a half."""
     persons = by_person(model.sample_persons(2_000, seed=2)).values()

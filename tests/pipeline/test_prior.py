@@ -294,6 +294,7 @@ def test_a_claim_with_a_prior_says_so_wherever_it_is_shortened(tmp_path: Path) -
     assert given not in sklar.fit(people(1, 300), FACTS, epsilon=1.0).claim.label
 
 
+@pytest.mark.slow
 def test_a_model_as_prior_is_quoted_with_its_own_promise(tmp_path: Path) -> None:
     """Who is in both tables has both promises: the claim names the other one, and it cannot be changed."""
     last = sklar.fit(people(3, 300), FACTS, epsilon=7.5, delta=1e-7)

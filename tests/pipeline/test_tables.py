@@ -120,6 +120,7 @@ def test_samples_are_both_tables_with_valid_keys(model: sklar.Model) -> None:
     assert set(found["c"].column_names) == set(ROWS)
 
 
+@pytest.mark.slow
 def test_rows_depend_on_their_parents(model: sklar.Model) -> None:
     """Of real rows 90% are as their parent says, of independent ones a half."""
     found = model.sample_persons(1_000, seed=2)

@@ -181,6 +181,7 @@ def written(
     return job
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codes", [(), (-9,), (1,)])
 def test_a_model_that_was_saved_is_not_fitted_again_however_its_command_ended(
     jobs: Jobs, folder: Path, codes: tuple[int, ...]

@@ -51,6 +51,7 @@ def law(persons: list[Rows]) -> dict[Any, float]:
     return {cell: count / len(persons) for cell, count in counts.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("history", "near"),
     [

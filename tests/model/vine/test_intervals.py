@@ -136,6 +136,7 @@ def interaction_model(rng, histograms=True):
     return replace(model, calibration=replace(model.calibration, tables=kept))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one cell", "a group of codes", "many cells"])
 def test_interactions_and_histograms_together_keep_the_promised_coverage(name):
     query, truth = QUERIES[name]

@@ -356,6 +356,7 @@ def test_a_bundle_is_a_zip_as_others_write_it(tmp_path: Path) -> None:
     assert b"".join(archive_pieces({name: tmp_path / name for name in parts})) == buffer.getvalue()
 
 
+@pytest.mark.slow
 def test_a_bundle_is_read_in_bounded_memory(place: Path, tmp_path: Path) -> None:
     """A member may be as large as the manifest lists it: it is read in pieces, and never whole."""
     whole = members(place / "b.zip")

@@ -21,9 +21,10 @@ from sklar.rows.persons.keys import Secret
 from sklar.rows.spark import rows as spark_rows
 from tests.rows.spark.test_spark_rows import MARK
 
-pytestmark = pytest.mark.slow
-
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning"),
+]
 COLUMNS = {"year": sklar.Integer(2000, 2029), "sex": sklar.Category(["F", "M"]), "ward": sklar.Integer(0, 6)}
 
 

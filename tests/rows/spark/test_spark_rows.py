@@ -26,9 +26,10 @@ from sklar.rows.spark.connection import read_store
 from sklar.schema import Boolean, Category, Datetime, Integer, Real, Schema
 from sklar.schema.coordinates import coordinates
 
-pytestmark = pytest.mark.slow
-
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning"),
+]
 MARK = "CANARY_7f3a"
 SCHEMA = Schema(
     {
