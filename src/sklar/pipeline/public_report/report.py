@@ -28,8 +28,9 @@ from sklar.report.page import public_page, write_public_page
 from sklar.sample.rng import named_streams
 from sklar.schema.confirming import describe_column
 
-DRAWN = 50_000
-"""Rows drawn from the model to count its tables on: their own chance is far below the noise of most releases."""
+MIN_DRAWN, MAX_DRAWN = 20_000, 50_000
+"""Limits of the number of rows that are drawn from the model to count its tables on. Within them it is the number of
+rows of the table, so that drawing adds no more variance than the table's own rows have."""
 PICTURED = 12
 """Pairs that are drawn, the clearest first."""
 TEMPLATE = "public.html"
@@ -128,10 +129,11 @@ def public_report(stored: Stored) -> PublicReport:
             f"about their cells ({error}). Report with the version that made it, {stored.claim.version}"
         ) from None
     tables = released_tables(fitted.schema, design, fitted.recorded)
-    shares = tables_of_rows(tables, fitted.model.simulate_rounded(DRAWN, stream("report")))
-    errors = fission(fitted, design, DRAWN, stream("fission"))
+    drawn = int(min(max(fitted.rows, MIN_DRAWN), MAX_DRAWN))
+    shares = tables_of_rows(tables, fitted.model.simulate_rounded(drawn, stream("report")))
+    errors = fission(fitted, design, drawn, stream("fission"))
     held = None if fitted.held is None else found_out(fitted)
-    return _report(stored, fitted, tables, shares, errors, held)
+    return _report(stored, fitted, tables, shares, errors, held, drawn)
 
 
 def _report(
@@ -141,10 +143,11 @@ def _report(
     shares: Sequence[Floats],
     errors: Fission | None,
     held: HeldOut | None,
+    drawn: int,
 ) -> PublicReport:
     names = fitted.schema.modelled
     rows = [fitted.rows_behind(table.columns) for table in tables]
-    checks = residuals(tables, shares, rows, DRAWN)
+    checks = residuals(tables, shares, rows, drawn)
     scores = {(score.label, score.names): score for score in ([] if errors is None else errors.tables)}
     checked = [
         Checked(
@@ -165,7 +168,7 @@ def _report(
         doubt=tuple(doubted(columns, pairs, bad)), columns=columns, pairs=pairs, checked=tuple(checked), errors=errors,
         held=held,
         accepted=stored.fit.get("accepted", {}), prior=stored.prior is not None,
-        false_alarms=FALSE_ALARMS, added=ADDED, drawn=DRAWN, digest=model_digest(stored)[:16],
+        false_alarms=FALSE_ALARMS, added=ADDED, drawn=drawn, digest=model_digest(stored)[:16],
     )  # fmt: skip
 
 
