@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FAULTS = {
     "in_a_test": "def test_it(): pytest.skip('no reason')",
     "by_a_mark": "@pytest.mark.skipif(True, reason='no reason')\ndef test_it(): pass",
@@ -43,6 +45,7 @@ def test_page_tests_are_left_out_aloud_and_never_in_continuous_integration(tmp_p
         assert told in ended.stdout and ended.returncode == code, ended.stdout
 
 
+@pytest.mark.slow
 def test_a_process_takes_whole_files_and_one_takes_all_of_spark(tmp_path: Path) -> None:
     """Three processes for three groups: each test notes the process that it is run in."""
     (tmp_path / "rows" / "spark").mkdir(parents=True)

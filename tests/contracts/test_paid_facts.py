@@ -110,8 +110,8 @@ def one_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("add-remove", {"rows": 3}),
         ("replace", {"rows": "pay"}),
-        ("add-remove", {"rows": 2, "weights": "rows"}),
-        ("add-remove", {"rows": 3, "order": "age", "linked": True}),
+        pytest.param("add-remove", {"rows": 2, "weights": "rows"}, marks=pytest.mark.slow),
+        pytest.param("add-remove", {"rows": 3, "order": "age", "linked": True}, marks=pytest.mark.slow),
     ],
 )
 def test_record_and_replay_by_whole_persons(

@@ -21,6 +21,8 @@ from sklar.lab.vines.pairs import fit_pair, or_kernel, turn_counts
 from sklar.lab.vines.trees import h_function
 from sklar.model.rvine.vine import FamilyMember
 
+pytestmark = pytest.mark.slow
+
 FAMILIES = FAMILY_SETS["parametric"]
 SAMPLES = [
     ("gaussian", (-0.5,), 0), ("student", (0.3, 4.0), 0), ("clayton", (1.0,), 90), ("gumbel", (2.5,), 180),
@@ -126,7 +128,6 @@ def test_points_of_discrete_rows_keep_the_likelihood() -> None:
     assert found.bicop().tau == pytest.approx(1 - 1 / 1.8, abs=0.03)
 
 
-@pytest.mark.slow
 def test_parity_at_100_000_rows() -> None:
     rng = np.random.default_rng(6)
     x = rng.standard_normal((100_000, 3)) @ np.array([[1, 0.7, 0.3], [0, 1, 0.5], [0, 0, 1.0]])
