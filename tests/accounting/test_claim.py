@@ -42,6 +42,15 @@ def test_under_replace_somebody_else_stands_there() -> None:
     assert "whoever stands in any one person's place" in text and "without any single person" not in text
 
 
+def test_the_first_sentence_names_the_change_that_is_protected() -> None:
+    for relation, words in (
+        ("add-remove", "for adding or removing one person"),
+        ("replace", "for replacing one person"),
+    ):
+        made = claim(neighbours=relation)
+        assert words in made.first_sentence and str(made).startswith(made.first_sentence + " ")
+
+
 def test_nobody_says_that_a_bound_fails_with_probability_delta() -> None:
     pages = [*ROOT.glob("docs/*.md"), ROOT / "README.md", *ROOT.glob("src/sklar/cli/*.py"), *ROOT.glob("src/**/fit.py")]
     wrong = re.compile(r"except\s+(>\s+)?with\s+probability|may fail", re.IGNORECASE)
