@@ -25,7 +25,7 @@ from benchmarks.dpc_adult import MANY, STAND_INS, adult, common_factor
 from sklar.arrays import usable_cores
 from sklar.private.noise import SystemNoise
 from sklar.rows.codes.table import EncodedRows
-from sklar.rows.kernels.bits import popcount
+from sklar.counting.bits import popcount
 
 DELTA = 2.0**-30
 ROWS = 5_240_260

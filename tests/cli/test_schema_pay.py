@@ -18,7 +18,7 @@ BOTH = {"lower": "pay", "upper": "pay"}
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("sklar.rows.counting.labels.BUCKET_BYTES", 1 << 18)
+    monkeypatch.setattr("sklar.rows.codes.label_counts.BUCKET_BYTES", 1 << 18)
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"age": rng.integers(20, 60, 5000), "city": rng.choice(["rome", "oslo"], 5000)})
     frame.to_csv(tmp_path / "p.csv", index=False)

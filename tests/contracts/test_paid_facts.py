@@ -76,7 +76,7 @@ def settings(relation: str = "add-remove", **options: Any) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def few_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for small tables, and quicker."""
-    monkeypatch.setattr("sklar.rows.counting.labels.BUCKET_BYTES", 1 << 18)
+    monkeypatch.setattr("sklar.rows.codes.label_counts.BUCKET_BYTES", 1 << 18)
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])

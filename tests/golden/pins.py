@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import sklar
-from sklar.model.codec import encode
+from sklar.model.codec import ArrayPool, encode
 
 FOLDER = Path(__file__).parent
 PINS = FOLDER / "pins.json"
@@ -28,8 +28,8 @@ def circumstances() -> dict[str, str]:
 
 def numbers(model: sklar.Model) -> tuple[np.ndarray, str]:
     """(every number of the model in one vector, a digest of its bytes)."""
-    arrays: list[np.ndarray] = []
-    tree = encode(model.table_model, arrays)
+    pool = ArrayPool(distinct=False)
+    tree, arrays = encode(model.table_model, pool.keep), pool.arrays
     plain = np.array(_numbers_in(tree), dtype=np.float64)
     vector = np.concatenate([plain, *(np.asarray(array, dtype=np.float64).ravel() for array in arrays)])
     return vector, hashlib.sha256(vector.tobytes()).hexdigest()

@@ -12,7 +12,7 @@ import sklar
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.model.margins.transforms import merge_runs
-from sklar.private.scores import exact_split_norms, score_sensitivity, squared_errors
+from sklar.counting.scores import exact_split_norms, score_sensitivity, squared_errors
 from sklar.release.door import SplitNorms
 
 

@@ -9,7 +9,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
 from sklar.methods.few_rows.fit import FewRowsOptions, fit_measured, measure_few_rows
 from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, ease, opening_shares
-from sklar.private.features import FEATURES
+from sklar.counting.evaluate import FEATURES
 from sklar.release.values import NoisyCounts, NoisySums
 from sklar.schema.columns import Boolean, Category, Ordinal
 from sklar.schema.numbers import Datetime, Integer, Real

@@ -18,8 +18,8 @@ from sklar.methods.vine.tree import choose_tree
 from sklar.model.conditioning import simulate_given
 from sklar.model.margins.margin import margin_from_dense
 from sklar.model.vine.model import VineModel
-from sklar.private.features import FEATURES
-from sklar.private.interactions import exact_interactions
+from sklar.counting.evaluate import FEATURES
+from sklar.counting.interactions import exact_interactions
 from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums
 from sklar.schema.columns import Boolean, Category, Ordinal
 from sklar.schema.numbers import Integer, Real

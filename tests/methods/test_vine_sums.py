@@ -15,7 +15,7 @@ from sklar.methods.vine.sums import Known, doubt, measure_correlations, sharpen,
 from sklar.model.axis import lay_out
 from sklar.model.pairs.grouping import group_cells
 from sklar.model.pairs.hints import gaussian_cells, read_correlation
-from sklar.private.features import FEATURES
+from sklar.counting.evaluate import FEATURES
 from sklar.release.values import NoisySums
 
 CELLS = 40

@@ -50,7 +50,7 @@ def people(rows: int = 10_000) -> pd.DataFrame:
 @pytest.fixture(autouse=True)
 def few_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for small tables, and quicker."""
-    monkeypatch.setattr("sklar.rows.counting.labels.BUCKET_BYTES", 1 << 18)
+    monkeypatch.setattr("sklar.rows.codes.label_counts.BUCKET_BYTES", 1 << 18)
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def test_epsilon_has_no_default() -> None:
 
 
 def test_metadata_of_sdv_tell_kinds_and_the_rest_is_paid_for(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sklar.rows.counting.labels.BUCKET_BYTES", 1 << 18)
+    monkeypatch.setattr("sklar.rows.codes.label_counts.BUCKET_BYTES", 1 << 18)
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"id": range(4000), "age": rng.integers(20, 60, 4000), "city": rng.choice(["a", "b"], 4000)})
     document = {

@@ -12,7 +12,7 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
 from sklar.model.pairs.interactions import centred, noisy_dimensions, with_margins
-from sklar.private.interactions import exact_interactions
+from sklar.counting.interactions import exact_interactions
 from sklar.release.door import Interaction, interaction_norms
 
 SHAPES = [(2, 2), (2, 5), (3, 3), (4, 7), (2, 2, 2), (2, 3, 4), (3, 3, 3)]

@@ -7,7 +7,7 @@ import pytest
 
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.private.scores import distance_sensitivity, exact_distances, exact_scores, score_sensitivity
+from sklar.counting.scores import distance_sensitivity, exact_distances, exact_scores, score_sensitivity
 from sklar.release.door import Candidate, SplitNorms, TableDistance, TailNorms
 
 

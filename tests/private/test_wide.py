@@ -18,19 +18,19 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError, DoorError
 from sklar.private.door import PrivateDoor
-from sklar.private.features import SumJob
-from sklar.private.features.sphere import exact_pair_sums
-from sklar.private.interactions import exact_interactions
+from sklar.counting.evaluate import SumJob
+from sklar.counting.sphere import exact_pair_sums
+from sklar.counting.interactions import exact_interactions
 from sklar.private.noise import SYSTEM
 from sklar.private.recorder import Recorder
-from sklar.private.wide import LARGEST, carried, from_words, with_noise, words_of
+from sklar.counting.whole_numbers import LARGEST, carried, from_words, with_noise, words_of
 from sklar.release.features import Contrasts, PairSums
 from sklar.release.replay import ReplayDoor
 from sklar.release.scores import SUM_VOTE_BITS, Scores
 from sklar.release.values import Recorded
 from sklar.rows import open_rows
-from sklar.rows.codes.batch import CodeBatch
-from sklar.rows.codes.job import CodedPart
+from sklar.counting.batches import CodeBatch
+from sklar.counting.jobs import CodedPart
 from sklar.schema import Integer, Schema
 
 NUMBERS = [0, 1, -1, LARGEST - 1, LARGEST, -LARGEST, -LARGEST - 1, 7 * LARGEST, 3**60, -(5**40)]

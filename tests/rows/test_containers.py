@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import sklar.rows.counting.labels as label_counts
+import sklar.rows.codes.label_counts as label_counts
 from sklar.rows import exact_counts, exact_label_counts, open_rows
 from sklar.rows.encode import encoder_of
 from sklar.rows.encode.arrays import texts_of

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sklar.errors import SourceError
-from sklar.private.features.blocks import MomentJob
+from sklar.counting.blocks import MomentJob
 from sklar.release.features import BlockMeans
 from sklar.release.scores import Scores
 from sklar.rows import exact_counts, exact_ones, open_rows

@@ -23,7 +23,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, seed, settings
 from hypothesis import strategies as st
 
-import sklar.rows.counting.labels as label_counts
+import sklar.rows.codes.label_counts as label_counts
 import sklar.rows.encode.arrays as arrays_module
 import sklar.rows.encode.text as text_module
 from sklar.rows import exact_counts, exact_label_counts, open_rows

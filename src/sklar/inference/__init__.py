@@ -1,9 +1,9 @@
-"""Post-processing of a fitted model: what its releases, whose noise is known, tell about its errors.
+"""Post-processing of a fitted model: what its measurements, whose noise is known, show about its errors.
 
-No row is read here, and nothing is charged: releases, the model and public facts are all there is. Start with `fitted`,
-what is known of a fit; `released_tables` finds out what each release counts, by running the method once more on its
-releases; `errors_of_tables` are what noisy tables tell about a model that did not know their noise; `checks` are made
-of these. Neither rows nor the wall can be imported. Numbers with error bars: `estimates` makes intervals of the
-`answers` of a model, which releases set right: `one_step`, from what was `heard` of `columns` and of several together;
-or of its replicas, made by the same `mechanism` on made-up rows. `combine` has the rule for implicates.
+No row is read here, and nothing is charged: measurements, the model and public facts are all there is; neither rows nor
+the privacy boundary can be imported. Start with `fitted`, a fit as post-processing sees it, and `tables`, its measured
+tables; `errors_of_tables` is what noisy tables show about a model that did not know their noise, and `checks` are made
+of these. Numbers with error bars: `estimates` makes intervals of the `answers` of a model, which measurements correct:
+`one_step`, from `linear_measurements` of `columns` and of several together; or of its replicas, made by the same
+`mechanism` on made-up rows. `combine` has the rule for implicates.
 """

@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats, Ints
-from sklar.inference.released_tables import ReleasedTable, mass_of_groups
+from sklar.inference.tables import group_masses, partitions_of
+from sklar.release.measurements import Measurement
 
 EDGE = 1.0
 """The body ends with the last cell of which the model expects this many standard deviations of its noise. Less takes
@@ -50,15 +51,15 @@ class KnownRows:
     sigma: float
 
 
-def known_rows(tables: Sequence[ReleasedTable], without: int, public: int | None) -> KnownRows:
+def known_rows(tables: Sequence[Measurement], without: str, public: int | None) -> KnownRows:
     """The number of rows as all histograms but those of one column tell it, each by the sum of its cells."""
     if public is not None:
         return KnownRows(rows=float(public), sigma=0.0)
-    told = [t for t in tables if t.observed.size == 1 or (len(t.columns) == 1 and t.columns[0] != without)]
+    told = [t for t in tables if t.values.size == 1 or (len(t.query.columns) == 1 and t.query.columns[0] != without)]
     if not told:
         return KnownRows(rows=0.0, sigma=math.inf)
-    weight = np.array([1.0 / (t.observed.size * t.sigma**2) for t in told])
-    sums = np.array([float(t.observed.sum()) for t in told])
+    weight = np.array([1.0 / (t.values.size * t.sigma**2) for t in told])
+    sums = np.array([float(t.values.sum()) for t in told])
     return KnownRows(rows=float(weight @ sums / weight.sum()), sigma=float(weight.sum() ** -0.5))
 
 
@@ -116,7 +117,7 @@ class ColumnSums:
 
 
 def column_sums(
-    tables: Sequence[ReleasedTable], mass: Floats, widths: Floats, known: KnownRows, rows: float
+    tables: Sequence[Measurement], mass: Floats, widths: Floats, known: KnownRows, rows: float
 ) -> ColumnSums | None:
     """What the histograms of a column tell; None if none of them shows anything.
 
@@ -128,7 +129,7 @@ def column_sums(
         known: The number of rows, as told without these histograms.
         rows: What means are over.
     """
-    tables = [table for table in tables if table.observed.size <= MOST_CELLS]
+    tables = [table for table in tables if table.values.size <= MOST_CELLS]
     if not tables or not rows > 0:
         return None
     lookup, values = _common(tables), len(widths)
@@ -140,7 +141,7 @@ def column_sums(
     body = np.setdiff1d(np.arange(cells), np.concatenate(tails))
     parts = [_groups(table, lookup) for table in tables]
     solved, observed, sigma = _solve(tables, parts, body, np.concatenate(tails), known)
-    span, expected = mass_of_groups(lookup[:values], widths, cells), mass_of_groups(lookup, mass * rows, cells)
+    span, expected = group_masses(lookup[:values], widths, cells), group_masses(lookup, mass * rows, cells)
     chained = chain[(chain >= first) & (chain <= last) & (span[chain] > 0)]
     found = tuple(
         _tail(tables, parts, beyond, inner, span, expected)
@@ -156,31 +157,31 @@ def column_sums(
     )  # fmt: skip
 
 
-def _common(tables: Sequence[ReleasedTable]) -> Ints:
+def _common(tables: Sequence[Measurement]) -> Ints:
     """The common refinement of the groups of base codes, numbered by their first codes."""
-    groups = np.stack([table.lookups[0] for table in tables], axis=1)
+    groups = np.stack([partitions_of(table)[0] for table in tables], axis=1)
     _, first, cell = np.unique(groups, axis=0, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[cell.ravel()]
 
 
-def _groups(table: ReleasedTable, lookup: Ints) -> Ints:
+def _groups(table: Measurement, lookup: Ints) -> Ints:
     """The group of a table that each cell lies in."""
-    return table.lookups[0][np.unique(lookup, return_index=True)[1]].astype(np.int64)
+    return partitions_of(table)[0][np.unique(lookup, return_index=True)[1]].astype(np.int64)
 
 
-def _body(tables: Sequence[ReleasedTable], lookup: Ints, expected: Floats, values: int) -> tuple[int, int]:
+def _body(tables: Sequence[Measurement], lookup: Ints, expected: Floats, values: int) -> tuple[int, int]:
     """The first and the last cell of ordered codes that is expected to stand out; all where there is no order."""
     if not values:
         return 0, int(lookup.max())
     quietest = min(tables, key=lambda table: table.sigma)
-    group = quietest.lookups[0]
-    stands_out = mass_of_groups(group, expected, quietest.observed.size) >= EDGE * quietest.sigma
+    group = partitions_of(quietest)[0]
+    stands_out = group_masses(group, expected, quietest.values.size) >= EDGE * quietest.sigma
     found = lookup[:values][stands_out[group[:values]]]
     return (int(found.min()), int(found.max())) if len(found) else (1, 0)
 
 
 def _solve(
-    tables: Sequence[ReleasedTable], parts: Sequence[Ints], body: Ints, outside: Ints, known: KnownRows
+    tables: Sequence[Measurement], parts: Sequence[Ints], body: Ints, outside: Ints, known: KnownRows
 ) -> tuple[Floats, Floats, Floats]:
     """The unbiased estimate of every cell of the body of least variance: its weights, and what they are weights of."""
     lines: list[Floats] = []
@@ -189,7 +190,7 @@ def _solve(
     for table, part in zip(tables, parts, strict=True):
         whole = np.setdiff1d(np.unique(part[body]), part[outside])  # those that reach into a tail are left out
         lines += [(part[body] == one).astype(np.float64) for one in whole]
-        observed += table.observed[whole].tolist()
+        observed += table.values[whole].tolist()
         sigma += [table.sigma] * len(whole)
     lines.append(np.ones(len(body)))
     noise = np.array([*sigma, min(max(known.sigma, 1e-6), 1e9)])
@@ -199,7 +200,7 @@ def _solve(
 
 
 def _tail(
-    tables: Sequence[ReleasedTable], parts: Sequence[Ints], beyond: Ints, inner: Ints, span: Floats, expected: Floats
+    tables: Sequence[Measurement], parts: Sequence[Ints], beyond: Ints, inner: Ints, span: Floats, expected: Floats
 ) -> Tail:
     """The possible tails over cells that lead outwards; `inner` are those of the body, from this end of it."""
     far = np.concatenate([[0.0], np.cumsum(span[beyond])])
@@ -223,7 +224,7 @@ def _tail(
         groups = np.setdiff1d(part[beyond], np.delete(part, beyond))
         told = found @ (part[beyond][:, None] == groups).astype(np.float64)
         variance = table.sigma**2 + told
-        weight -= 0.5 * ((table.observed[groups] - told) ** 2 / variance + np.log(variance)).sum(axis=1)
+        weight -= 0.5 * ((table.values[groups] - told) ** 2 / variance + np.log(variance)).sum(axis=1)
     weight = np.exp(weight - weight.max())
     return Tail(cells=beyond, tables=found, weight=weight / weight.sum())
 

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.inference.released_tables import ReleasedTable
+from sklar.inference.tables import free_dimensions, is_interaction, measured_part
+from sklar.release.measurements import Measurement
 
 CONFIDENCE = 0.95
 KURTOSIS = {"gaussian": 3.0, "laplace": 6.0}
@@ -55,7 +56,7 @@ class ErrorScore:
 class SquaredError:
     """The squared distance of a noisy table from a model, in shares of its rows, and what is known about it."""
 
-    table: ReleasedTable
+    table: Measurement
     distance: float
     rows: float
 
@@ -67,21 +68,19 @@ class SquaredError:
     @property
     def excess(self) -> float:
         """The unbiased squared error."""
-        return self.distance - self.table.dimensions * self.variance
+        return self.distance - free_dimensions(self.table) * self.variance
 
 
-def squared_error(table: ReleasedTable, share: Floats, rows: float) -> SquaredError:
+def squared_error(table: Measurement, share: Floats, rows: float) -> SquaredError:
     """The distance of a table from the model's shares of its cells."""
-    left = table.told(table.observed / rows) - table.told(share)
+    left = measured_part(table, table.values / rows) - measured_part(table, share)
     return SquaredError(table=table, distance=float(np.sum(left**2)), rows=rows)
 
 
-def score_table(
-    names: Sequence[str], error: SquaredError, added: float = 0.0, confidence: float = CONFIDENCE
-) -> ErrorScore:
+def score_table(error: SquaredError, added: float = 0.0, confidence: float = CONFIDENCE) -> ErrorScore:
     """The error of one table; with `added`, of a fit whose noise has 1 + added times the variance."""
     table = error.table
-    return _score([error], tuple(names[column] for column in table.columns), table.label, added, confidence)
+    return _score([error], tuple(table.query.columns), table.label, added, confidence)
 
 
 def score_together(
@@ -94,10 +93,10 @@ def score_together(
 def _score(
     errors: Sequence[SquaredError], names: tuple[str, ...], label: str, added: float, confidence: float
 ) -> ErrorScore:
-    cells, (low, high) = sum(error.table.observed.size for error in errors), _ends(errors, confidence)
+    cells, (low, high) = sum(error.table.values.size for error in errors), _ends(errors, confidence)
     return ErrorScore(
         names=names, label=label, tables=len(errors), cells=cells,
-        interaction=all(error.table.interaction for error in errors),
+        interaction=all(is_interaction(error.table) for error in errors),
         value=_typical(sum(error.excess for error in errors), cells), low=_typical(low / (1 + added), cells),
         high=_typical(high, cells),
     )  # fmt: skip
@@ -105,7 +104,7 @@ def _score(
 
 def _ends(errors: Sequence[SquaredError], confidence: float) -> tuple[float, float]:
     """Ends of the interval of the squared error."""
-    noise = [(KURTOSIS[error.table.noise.kind], error.table.dimensions, error.variance) for error in errors]
+    noise = [(KURTOSIS[error.table.noise.kind], free_dimensions(error.table), error.variance) for error in errors]
     mean, spread = sum(d * v for _, d, v in noise), sum((k - 1) * d * v**2 for k, d, v in noise)
     unit, distance = spread / (2 * mean), sum(error.distance for error in errors)
     low, high = (

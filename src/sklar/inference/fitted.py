@@ -1,80 +1,72 @@
-"""A fit as post-processing knows it: the public settings, the releases and the model, without rows or ledgers."""
+"""A fit as post-processing sees it: the public setting, the measurements and the model, without rows or ledgers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from sklar.accounting.allowance import Allowance
-from sklar.accounting.unit import Unit
+from sklar.methods.evidence import Evidence, Setting, evidence_of
 from sklar.model.linked import LinkedModel
 from sklar.model.protocol import TableModel
-from sklar.release.values import Recorded
-from sklar.sample.rng import generator
-from sklar.schema.prior import PublicPrior
+from sklar.release.measurements import Measurement, Recorded, measurements_in
 from sklar.schema.table import Schema
+
+if TYPE_CHECKING:
+    from sklar.methods.method import Method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """All that is needed to fit a model once more from its releases.
+    """Everything that is needed to estimate a model again from its measurements.
 
     Attributes:
-        schema: What the model is over: the declared columns, or what public rules leave of them.
-        method: Name of the method.
-        options: Its options, as plain data.
-        allowance: What the fit might spend.
-        unit: Whom it protects.
-        public_rows: The number of rows where it is public, else None.
+        name: Name of the method.
+        setting: What the fit depended on besides its measurements; of the method itself, without a held-back check.
+        recorded: Every step that the model was estimated from.
+        held: The step that was held back to check it, if any.
+        model: The model.
         seed: That of the post-processing.
-        recorded: Every release that the model was made from, step by step.
-        held: What was held back to check it, if anything.
-        check_share: The share of the whole allowance that was spent on that; `allowance` is the rest.
-        whole: The whole allowance.
-        model: What was made of them.
-        prior: Counts of a public table that it leaned on, or None.
-        stream: Of one of several tables that were fitted side by side, its place and how many there are.
-        known: Its columns that are known whenever a row of it is drawn.
     """
 
-    schema: Schema
-    method: str
-    options: Mapping[str, Any]
-    allowance: Allowance
-    unit: Unit
-    public_rows: int | None
-    seed: int
+    name: str
+    setting: Setting[Any]
     recorded: tuple[Recorded, ...]
     model: TableModel
-    prior: PublicPrior | None = None
+    seed: int
     held: Recorded | None = None
-    check_share: float = 0.0
-    whole: Allowance
-    stream: tuple[int, int] | None = None
-    known: frozenset[str] = frozenset()
+
+    @property
+    def schema(self) -> Schema:
+        """The columns that the model is over."""
+        return self.setting.schema
+
+    @property
+    def method(self) -> Method[Any]:
+        """The method."""
+        from sklar.methods.registry import find_method  # a model is loaded without the methods
+
+        return find_method(self.name)
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """All measurements that the model was estimated from."""
+        return measurements_in(self.recorded)
 
     @property
     def rows(self) -> float:
         """The noisy (or public) number of rows."""
         return float(self.model.rows_estimate)
 
-    def rows_behind(self, columns: Sequence[int]) -> float:
-        """The number of rows in a table of counts; where several tables tell persons, votes in that of its columns."""
+    def evidence(self, recorded: Sequence[Recorded] | None = None) -> Evidence[Any]:
+        """Return the evidence of the fit, or of other releases in their place."""
+        return evidence_of(self.setting, self.recorded if recorded is None else recorded)
+
+    def rows_behind(self, columns: Sequence[str]) -> float:
+        """Return the number of rows that a table counts; in longitudinal data, of the view that has its columns."""
         if not isinstance(self.model, LinkedModel):
             return self.rows
-        first = 0
-        for part in self.model.parts:
-            first += len(part.margins)
-            if columns[0] < first:
+        for name, part in zip(self.model.names, self.model.parts, strict=True):
+            if any(f"{name}: {margin.column}" == columns[0] for margin in part.margins):
                 return float(part.rows_estimate)
         raise LookupError("the model has no such column")
-
-    def streams(self) -> tuple[np.random.Generator, np.random.Generator]:
-        """The generator that the method was handed, and the one that chose what is held back."""
-        rng = generator(self.seed)
-        if self.stream is not None:
-            rng = rng.spawn(self.stream[1])[self.stream[0]]
-        return rng, rng.spawn(1)[0] if self.check_share else rng

@@ -40,9 +40,9 @@ from scipy import sparse
 from scipy.linalg import block_diag, solve
 
 from sklar.arrays import Floats, Ints
+from sklar.counting.code_table import CodeTable
 from sklar.inference.columns import ColumnSums
-from sklar.inference.heard import Heard, Linear
-from sklar.inference.mechanism.sums import CodeTable
+from sklar.inference.linear_measurements import Linear, LinearMeasurements
 from sklar.model.correlation.nearest import clean_correlations, clipped_correlation
 from sklar.sample.rng import substream
 
@@ -81,7 +81,7 @@ class OneStep:
 
 
 def one_step(
-    heard: Heard, codes: CodeTable, psi: Floats, columns: Sequence[str], rows: float, counts: bool,
+    known: LinearMeasurements, codes: CodeTable, psi: Floats, columns: Sequence[str], rows: float, counts: bool,
     own: int | None = None,
 ) -> OneStep | None:  # fmt: skip
     """The step from releases about these columns.
@@ -89,7 +89,7 @@ def one_step(
     None if one of them has no histogram that shows anything, or nothing is told of two of them together.
 
     Args:
-        heard: What was released.
+        known: What was measured.
         codes: Many rows drawn from the model, and smoothed ones.
         psi: Influence of each of these rows on each answer, one line an answer.
         columns: Those that the answers depend on.
@@ -98,9 +98,9 @@ def one_step(
             is told by its counts alone, tails and all.
         own: How many of the rows, the first, are the model's; the others, if any, are `smoothed` ones.
     """
-    found = {name: heard.column(name, counts and len(columns) == 1) for name in columns}
+    found = {name: known.column(name, counts and len(columns) == 1) for name in columns}
     sums = {name: one for name, one in found.items() if one is not None}
-    usable = _usable(heard.linear, set(columns))
+    usable = _usable(known.linear, set(columns))
     if len(sums) < len(columns) or (len(columns) > 1 and not usable):
         return None
     own = codes.rows if own is None else own
@@ -108,7 +108,7 @@ def one_step(
     smooth = codes.last(codes.rows - own)
     believable = own < codes.rows and _every_pair(usable, columns) and not _contradicted(usable, smooth, rows)
     codes, psi = (smooth, psi[:, own:]) if believable else (codes.first(own), psi[:, :own])
-    places = {name: heard.places[name] for name in columns}
+    places = {name: known.places[name] for name in columns}
     f = _together(usable, sums, codes, psi, places, rows)
     alone, left = _split(psi - f.at_rows, codes, places, counts)
     shift, noise, skew = f.mean, f.noise + f.divergence * left.var(axis=1), np.zeros(len(psi))
@@ -216,9 +216,9 @@ def _indicators(codes: np.ndarray, bin_of: Ints) -> Any:
     return sparse.csr_array((np.ones(len(codes)), (np.arange(len(codes)), bin_of[codes])), shape=shape)
 
 
-def _usable(heard: Sequence[Linear], columns: set[str]) -> list[Linear]:
+def _usable(linear: Sequence[Linear], columns: set[str]) -> list[Linear]:
     """Releases about these columns alone, as many as can be solved for."""
-    about = sorted((one for one in heard if set(one.columns) <= columns), key=lambda one: one.values.size)
+    about = sorted((one for one in linear if set(one.columns) <= columns), key=lambda one: one.values.size)
     upto = np.cumsum([one.values.size for one in about])
     return [one for one, numbers in zip(about, upto, strict=True) if numbers <= MOST_NUMBERS]
 

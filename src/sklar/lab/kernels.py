@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from sklar.arrays import compiled, compiled_part
-from sklar.rows.kernels.bits import popcount
+from sklar.counting.bits import popcount
 
 
 @compiled()

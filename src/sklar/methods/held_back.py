@@ -1,14 +1,14 @@
 """Tables that are measured with a share of the budget and never used in the fit: an honest check under the same claim.
 
-Any method can be asked to leave them out: it is handed a Door with the rest of the allowance, and once its model is
-made the tables are counted as one last step. Which ones follows from the schema, the model (made from releases) and the
-fit's recorded seed alone. What they tell about the model is told in `sklar.inference.checks.held_out`.
+Any method can be composed with such a check: it gets the rest of the allowance, and once its model is estimated the
+tables are measured as one last step. Which ones follows from the schema, the model (made from measurements) and the
+fit's recorded seed alone. What they show about the model is worked out in `sklar.inference.checks.held_out`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -19,11 +19,13 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
 from sklar.errors import UsageError
+from sklar.methods.evidence import Evidence, Measure, Setting, Step, ask_in_order, remembered
 from sklar.methods.method import Method, Outline
 from sklar.model.margins.margin import Margin
 from sklar.model.protocol import TableModel
-from sklar.release.door import Door, RecodedTable
-from sklar.release.scores import Lookup
+from sklar.release.counts import Counts
+from sklar.release.lookups import Lookup
+from sklar.release.measurements import Request
 from sklar.schema.coordinates import views_of
 from sklar.schema.table import Schema
 
@@ -38,35 +40,29 @@ CARD_COLUMNS, CARD_GROUPS, CARD_ROWS = 3, 3, 4_000
 """A scorecard for a declared target: columns, groups of each, and rows of the model that choose them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartDoor:
-    """A Door whose allowance is a part of another's."""
-
-    whole: Door
-    allowance: Allowance
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.whole, name)
-
-
 def holding_back(method: Method[Any], share: float) -> Method[Any]:
-    """The method, with this share of its allowance spent on tables that its model never sees.
+    """Return the method with this share of its allowance spent on tables that its model never sees.
 
     No plan covers what is asked last, so a filter adds up what is spent.
     """
     require_share(share)
     rest = 1.0 - share
 
-    def fit(door: Door, options: Any, rng: np.random.Generator) -> TableModel:
-        (stream,) = rng.spawn(1)
-        part: Any = PartDoor(whole=door, allowance=door.allowance.part(rest))
-        model = method.fit(part, options, rng)
-        tables = held_tables(
-            door.schema, model, held_noise(door.allowance, door.unit, share, door.schema, options), stream, options
-        )
-        # Sensitivity: plain tables of counts; a row is in exactly one cell of each, as the Door charges for them.
-        door.count_recoded(tables, LABEL)
-        return model
+    def inner(evidence: Evidence[Any]) -> Evidence[Any]:
+        """The evidence of the method itself: a part of the allowance, and without the tables that are held back."""
+        releases = {label: several for label, several in evidence.releases.items() if label != LABEL}
+        return evidence.part(LABEL, checked_setting(evidence.setting, share), releases)
+
+    @remembered
+    def ask_held(evidence: Evidence[Any]) -> Measure:
+        return Measure(label=LABEL, requests=held_requests(evidence.setting, share, estimate(evidence)))
+
+    def ask(evidence: Evidence[Any]) -> Step | None:
+        return ask_in_order(evidence, lambda whole: method.ask(inner(whole)), ask_held)
+
+    @remembered
+    def estimate(evidence: Evidence[Any]) -> TableModel:
+        return method.estimate(inner(evidence))
 
     def outline(schema: Schema, options: Any, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
         noise = held_noise(allowance, unit, share, schema, options)
@@ -87,9 +83,32 @@ def holding_back(method: Method[Any], share: float) -> Method[Any]:
 
     said = f"{share:.3g} of the budget bought tables that the model was not fitted to, to check it."
     return replace(
-        method, fit=fit, check=check, plan=None, outline=outline, gaussian=gaussian, caveats=(*method.caveats, said),
-        require_rows=require_rows, expect=None if method.expect is None else _less(method, rest),
+        method, ask=ask, estimate=estimate, margins=None, check=check, plan=None, outline=outline, gaussian=gaussian,
+        caveats=(*method.caveats, said), require_rows=require_rows,
+        expect=None if method.expect is None else _less(method, rest),
     )  # fmt: skip
+
+
+def checked_setting(setting: Setting[Any], share: float) -> Setting[Any]:
+    """Return the setting of a method of which this share of the allowance is held back for a check."""
+    allowance = setting.allowance.part(1.0 - share)
+    return replace(setting, allowance=allowance, generator=lambda: _after_one_child(setting))
+
+
+def held_requests(setting: Setting[Any], share: float, model: TableModel) -> tuple[Request, ...]:
+    """Return the requests for the tables that are held back from a model."""
+    noise = held_noise(setting.allowance, setting.unit, share, setting.schema, setting.options)
+    (stream,) = setting.generator().spawn(1)
+    # Sensitivity: plain tables of counts; a row is in exactly one cell of each, as the Door charges for them.
+    tables = held_tables(setting.schema, model, noise, stream, setting.options)
+    return tuple(Request(query=query, noise=noise) for query in tables)
+
+
+def _after_one_child(setting: Setting[Any]) -> np.random.Generator:
+    """The generator of a fit whose first child chooses what is held back."""
+    rng = setting.generator()
+    rng.spawn(1)
+    return rng
 
 
 def require_share(share: object) -> None:
@@ -128,7 +147,7 @@ def held_groups(rows: float, sigma: float) -> int:
 
 def held_tables(
     schema: Schema, model: TableModel, noise: Noise, rng: np.random.Generator, options: Any
-) -> tuple[RecodedTable, ...]:
+) -> tuple[Counts, ...]:
     """The tables that are held back: random triples and ranges, and a scorecard if a target was declared."""
     columns, margins = len(schema.modelled), model.margins
     ordered = [schema[name].ordered for name in schema.modelled]
@@ -144,8 +163,7 @@ def held_tables(
     if target is not None:
         asked.append(_scorecard(model, ordered, target, rng))
     return tuple(
-        RecodedTable(columns=tuple(schema.modelled[c] for c in places), lookups=lookups, noise=noise)
-        for places, lookups in asked
+        Counts(columns=tuple(schema.modelled[c] for c in places), partitions=lookups) for places, lookups in asked
     )
 
 

@@ -5,18 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-import numpy as np
-
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedTables
 from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
-from sklar.methods.dpcopula.margins import measure_named, outline_named
+from sklar.methods.dpcopula.margins import NamedStage, outline_named, transformed_steps
+from sklar.methods.evidence import Evidence, Step
 from sklar.methods.expectation import expect_margins
-from sklar.methods.margins import MarginOptions, Repair, measure_margins, outline_margins, plan_margins
+from sklar.methods.margins import (
+    MarginOptions,
+    MarginStage,
+    MarginSteps,
+    Repair,
+    known_total,
+    margin_steps,
+    outline_margins,
+    plan_margins,
+)
 from sklar.methods.method import Method, Outline, require_listed
 from sklar.model.independent import IndependentModel
-from sklar.release.door import Door
 from sklar.schema.table import Schema
 
 NoiseName = Literal["gaussian", "laplace", "geometric"]
@@ -56,12 +63,33 @@ def plan(schema: Schema, options: IndependentOptions) -> tuple[PlannedTables, ..
     return plan_margins(schema, _margin_options(options)) if planned else ()
 
 
-def fit(door: Door, options: IndependentOptions, rng: np.random.Generator) -> IndependentModel:
-    """Measure and fit all margins through a Door; no randomness of its own is needed."""
-    if options.histogram is None:
-        measured = measure_margins(door, door.allowance, options=_margin_options(options))
-    else:
-        measured = measure_named(door, door.allowance, options.histogram)
+PLAIN_MARGINS = margin_steps(
+    lambda evidence: MarginStage(
+        setting=evidence.setting,
+        allowance=evidence.setting.allowance,
+        total=known_total(evidence.setting),
+        options=_margin_options(evidence.setting.options),
+    )
+)
+NAMED_MARGINS = transformed_steps(
+    lambda evidence: NamedStage(
+        setting=evidence.setting, allowance=evidence.setting.allowance, name=evidence.setting.options.histogram
+    )
+)
+
+
+def _margins(evidence: Evidence[IndependentOptions]) -> MarginSteps:
+    return PLAIN_MARGINS if evidence.setting.options.histogram is None else NAMED_MARGINS
+
+
+def ask(evidence: Evidence[IndependentOptions]) -> Step | None:
+    """Ask for margins."""
+    return _margins(evidence).ask(evidence)
+
+
+def estimate(evidence: Evidence[IndependentOptions]) -> IndependentModel:
+    """Estimate all margins."""
+    measured = _margins(evidence).estimate(evidence)
     return IndependentModel(margins=measured.margins, rows_estimate=max(round(measured.rows), 1))
 
 
@@ -83,7 +111,8 @@ INDEPENDENT = Method(
     name="independent",
     summary="noisy margins without any dependence",
     options=IndependentOptions,
-    fit=fit,
+    ask=ask,
+    estimate=estimate,
     plan=plan,
     outline=outline,
     expect=lambda schema, options, allowance, unit, rows: expect_margins(schema, allowance, unit, rows),

@@ -1,4 +1,4 @@
-"""Margins through a Door: histograms measured with noise, and the margins fitted to them.
+"""Margins: histograms measured with noise, and the margins fitted to them.
 
 One pass counts every column on public bins, integer columns with a long range value by value too, and numbers by what
 they are multiples of; a second pass counts numeric columns on bins cut finer where the first pass found
@@ -9,10 +9,10 @@ options and the allowance alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from sklar.accounting.noise import Noise, NoiseKind
 from sklar.accounting.unit import Unit
 from sklar.arrays import Ints
 from sklar.errors import UsageError
+from sklar.methods.evidence import Evidence, Measure, Setting, Step, ask_in_order, remembered
 from sklar.methods.method import Outline
 from sklar.methods.prior import PublicMargin, lean_margins
 from sklar.model.margins.bins import (
@@ -45,14 +46,15 @@ from sklar.model.margins.likelihood import KnownTotal, Observation
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.slopes import tilt_cells
 from sklar.model.margins.units import base_unit
-from sklar.release.door import Door, RecodedTable, settled
+from sklar.release.counts import Counts
+from sklar.release.measurements import Measurement, Request
 from sklar.schema.columns import Column
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 
-_Request = tuple[int, Ints, Noise]
-
-LEAST_SIGMA = 1e-3
+FIRST, SECOND = "margins", "finer margins"
+"""Labels of the two steps."""
+MIN_SIGMA = 1e-3
 """Noise smaller than this (at epsilon in the hundreds) is treated as this, to keep the arithmetic finite."""
 PART_SIGMAS = 4.0
 """A bin of the second histogram should hold this many standard deviations of its noise."""
@@ -79,6 +81,72 @@ class MeasuredMargins:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MarginStage:
+    """What margins are asked for and estimated with, besides their measurements.
+
+    Attributes:
+        setting: That of the fit.
+        allowance: What to spend on margins.
+        total: The number of rows, as far as it is known before: public, or measured.
+        options: How to measure and fit.
+    """
+
+    setting: Setting[Any]
+    allowance: Allowance
+    total: KnownTotal
+    options: MarginOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarginSteps:
+    """How a method measures and estimates margins.
+
+    Attributes:
+        ask: The next step for margins, or None.
+        estimate: The margins, once all of these steps are measured.
+    """
+
+    ask: Callable[[Evidence[Any]], Step | None]
+    estimate: Callable[[Evidence[Any]], MeasuredMargins]
+
+
+def margin_steps(stage_of: Callable[[Evidence[Any]], MarginStage]) -> MarginSteps:
+    """Return the steps of a method whose margins have this stage."""
+
+    @remembered
+    def stage(evidence: Evidence[Any]) -> MarginStage:
+        return stage_of(evidence)
+
+    @remembered
+    def ask_first(evidence: Evidence[Any]) -> Measure:
+        return request_first(stage(evidence))
+
+    @remembered
+    def columns(evidence: Evidence[Any]) -> list[_Column]:
+        return _cut_columns(stage(evidence), evidence.measured(FIRST))
+
+    @remembered
+    def ask_finer(evidence: Evidence[Any]) -> Measure | None:
+        return _request_finer(columns(evidence))
+
+    @remembered
+    def estimate(evidence: Evidence[Any]) -> MeasuredMargins:
+        return _estimate(stage(evidence), columns(evidence), evidence.measured(SECOND))
+
+    def ask(evidence: Evidence[Any]) -> Step | None:
+        return ask_in_order(evidence, ask_first, ask_finer)
+
+    return MarginSteps(ask=ask, estimate=estimate)
+
+
+def known_total(setting: Setting[Any], total: float = 0.0, sigma: float = math.inf) -> KnownTotal:
+    """Return the number of rows as it is known before margins: public, or measured with noise of this deviation."""
+    if setting.rows is not None:
+        return KnownTotal(rows=max(setting.rows, 1), sigma=0.0)
+    return KnownTotal(rows=total, sigma=sigma)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Column:
     """One column on its way to a margin.
 
@@ -87,7 +155,7 @@ class _Column:
         noise: That of its histograms.
         seen: What was released of it.
         by_unit: The histogram by what numbers are multiples of, where it was asked for.
-        found: The unit that it tells of.
+        found: The unit that the numbers are multiples of, as that histogram shows.
         atoms: Values with a cell of their own.
         finer: Bins of the second histogram.
         cuts: Coarse cells as counted.
@@ -96,7 +164,7 @@ class _Column:
 
     name: str
     layout: BinLayout
-    noise: dict[Step, Noise]
+    noise: dict[HistogramKind, Noise]
     seen: tuple[Histogram, ...] = ()
     by_unit: Histogram | None = None
     found: Fraction | None = None
@@ -106,124 +174,119 @@ class _Column:
     rounding: Rounding | None = None
 
 
-def measure_margins(
-    door: Door,
-    allowance: Allowance,
-    total: float = 0.0,
-    total_sigma: float = math.inf,
-    options: MarginOptions | None = None,
-) -> MeasuredMargins:
-    """Measure all margins in two passes over the rows (one if no column needs a finer look) and fit them.
-
-    Args:
-        door: The way to the rows.
-        allowance: What to spend on margins.
-        total: A noisy number of rows known from before.
-        total_sigma: Its standard deviation; without it `total` is not used.
-        options: How to measure and fit.
-    """
-    options = options or MarginOptions()
-    before = (
-        KnownTotal(rows=total, sigma=total_sigma)
-        if door.rows is None
-        else KnownTotal(rows=max(door.rows, 1), sigma=0.0)
-    )
-    columns = _measure_first(door, _columns(door, allowance, options))
-    pooled = _pool(columns, before)
-    columns = _measure_finer(door, columns, pooled, _lean(door, columns, pooled))
-    pooled = _pool(columns, before)
-    leaning = _lean(door, columns, pooled)
-    return MeasuredMargins(
-        margins=tuple(_margin(door.schema[column.name], column, pooled, options, leaning) for column in columns),
-        histograms=tuple(column.seen for column in columns),
-        rows=pooled.rows,
-        rows_sigma=pooled.sigma,
-    )
+def request_first(stage: MarginStage) -> Measure:
+    """Return the first step: histograms of all columns, and single values and units where they are looked for."""
+    requests: list[Request] = []
+    for column in _columns(stage):
+        first = column.noise[WHOLE if WHOLE in column.noise else COARSE]
+        requests.append(_request(column.name, first_lookup(column.layout), first))
+        if VALUES in column.noise:
+            requests.append(_request(column.name, np.arange(column.layout.size), column.noise[VALUES]))
+        if column.layout.units is not None and UNITS in column.noise:
+            requests.append(_request(column.name, column.layout.units.lookup, column.noise[UNITS]))
+    return Measure(label=FIRST, requests=tuple(requests))
 
 
-def _columns(door: Door, allowance: Allowance, options: MarginOptions) -> list[_Column]:
-    by_line = margin_noise(door.schema, allowance, door.unit, options)
+def _request(column: str, lookup: Ints, noise: Noise) -> Request:
+    return Request(query=Counts(columns=(column,), partitions=(lookup.astype(np.int32),)), noise=noise)
+
+
+def _columns(stage: MarginStage) -> list[_Column]:
+    schema = stage.setting.schema
+    by_line = margin_noise(schema, stage.allowance, stage.setting.unit, stage.options)
     columns: list[_Column] = []
-    for name in door.schema.modelled:
-        layout = lay_out_column(door.schema[name])
-        noise: dict[Step, Noise] = {step: by_line[line_label(step, layout)] for step in steps_of(layout, options)}
+    for name in schema.modelled:
+        layout = lay_out_column(schema[name])
+        noise: dict[HistogramKind, Noise] = {
+            step: by_line[line_label(step, layout)] for step in steps_of(layout, stage.options)
+        }
         columns.append(_Column(name=name, layout=layout, noise=noise, atoms=np.zeros(0, dtype=np.int64)))
     return columns
 
 
-def _measure_first(door: Door, columns: Sequence[_Column]) -> list[_Column]:
-    """First histograms of all columns, and single values and units where they are looked for, in one pass."""
-    asked: list[_Request] = []
-    for i, column in enumerate(columns):
-        asked.append((i, first_lookup(column.layout), column.noise[WHOLE if WHOLE in column.noise else COARSE]))
-        if VALUES in column.noise:
-            asked.append((i, np.arange(column.layout.size), column.noise[VALUES]))
-        if column.layout.units is not None and UNITS in column.noise:
-            asked.append((i, column.layout.units.lookup, column.noise[UNITS]))
-    return [_find_unit(door, column) for column in _measure(door, columns, asked, "margins")]
+def _cut_columns(stage: MarginStage, first: Sequence[Measurement]) -> list[_Column]:
+    """Columns with their first histograms, and where their second ones are to be cut."""
+    schema = stage.setting.schema
+    columns = [_find_unit(schema[column.name], column) for column in _with_histograms(_columns(stage), first)]
+    total = _pool(columns, stage.total)
+    prior = _compare_prior(stage, columns, total)
+    return [_cut_finer(schema, column, total, prior) if FINER in column.noise else column for column in columns]
 
 
-def _find_unit(door: Door, column: _Column) -> _Column:
-    """The column by the unit that its last histogram tells of, if it was counted to tell it."""
+def _request_finer(columns: Sequence[_Column]) -> Measure | None:
+    asked = [_request(c.name, c.finer, c.noise[FINER]) for c in columns if c.finer is not None]
+    return Measure(label=SECOND, requests=tuple(asked)) if asked else None
+
+
+def _estimate(stage: MarginStage, columns: Sequence[_Column], finer: Sequence[Measurement]) -> MeasuredMargins:
+    bins = {one.query.columns[0]: _bins_of(one) for one in finer}
+    columns = [replace(column, finer=bins.get(column.name, column.finer)) for column in columns]
+    columns = _with_histograms(columns, finer)
+    total = _pool(columns, stage.total)
+    prior, schema = _compare_prior(stage, columns, total), stage.setting.schema
+    return MeasuredMargins(
+        margins=tuple(_margin(schema[column.name], column, total, stage.options, prior) for column in columns),
+        histograms=tuple(column.seen for column in columns),
+        rows=total.rows,
+        rows_sigma=total.sigma,
+    )
+
+
+def _with_histograms(columns: Sequence[_Column], measured: Sequence[Measurement]) -> list[_Column]:
+    """Columns with these histograms added to what was measured of them before."""
+    seen: dict[str, list[Histogram]] = {}
+    for one in measured:
+        sigma = max(one.noise.std, MIN_SIGMA)
+        histogram = Histogram(lookup=_bins_of(one), counts=one.values.astype(np.float64), sigma=sigma)
+        seen.setdefault(one.query.columns[0], []).append(histogram)
+    return [replace(column, seen=(*column.seen, *seen.get(column.name, ()))) for column in columns]
+
+
+def _bins_of(measurement: Measurement) -> Ints:
+    assert isinstance(measurement.query, Counts)
+    return measurement.query.partitions[0].astype(np.int64)
+
+
+def _find_unit(declared: Column, column: _Column) -> _Column:
+    """The column by the unit that its last histogram shows, if one was measured for it."""
     search = column.layout.units
     if search is None or UNITS not in column.noise:
         return column
     *seen, by_unit = column.seen
-    found = settled(door, "unit", search.find_unit(by_unit.counts, by_unit.sigma))
+    found = search.find_unit(by_unit.counts, by_unit.sigma)
     if found is None:
         return replace(column, seen=tuple(seen), by_unit=by_unit)
-    layout = with_unit(column.layout, door.schema[column.name], found)
+    layout = with_unit(column.layout, declared, found)
     seen = tuple(histogram.on(layout) for histogram in seen)
     return replace(column, layout=layout, found=found, seen=seen, by_unit=by_unit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Leaning:
+class _PriorMargins:
     """What a public table, if there is one, expects of the columns."""
 
     margins: Mapping[str, PublicMargin]
 
     def on(self, column: _Column, starts: Ints, total: KnownTotal) -> tuple[Observation, ...]:
-        """What it adds to the histograms of a column."""
+        """Return what it adds to the histograms of a column."""
         return (self.margins[column.name].cells(starts, total.rows),) if column.name in self.margins else ()
 
 
-def _lean(door: Door, columns: Sequence[_Column], total: KnownTotal) -> _Leaning:
+def _compare_prior(stage: MarginStage, columns: Sequence[_Column], total: KnownTotal) -> _PriorMargins:
     seen = {column.name: column.seen for column in columns}
-    return _Leaning(margins=lean_margins(door.prior, door.schema, seen, total.rows))
+    return _PriorMargins(margins=lean_margins(stage.setting.prior, stage.setting.schema, seen, total.rows))
 
 
-def _measure_finer(door: Door, columns: Sequence[_Column], total: KnownTotal, leaning: _Leaning) -> list[_Column]:
-    """Second histograms of the columns on coarse cells, cut where the first ones found mass, in one pass."""
-    columns = [_cut_finer(door, column, total, leaning) if FINER in column.noise else column for column in columns]
-    asked = [(i, c.finer, c.noise[FINER]) for i, c in enumerate(columns) if c.finer is not None]
-    return _measure(door, columns, asked, "finer margins") if asked else columns
-
-
-def _measure(door: Door, columns: Sequence[_Column], asked: Sequence[_Request], label: str) -> list[_Column]:
-    """Count the asked histograms in one pass and add them to what was seen of their columns."""
-    tables = [
-        RecodedTable(columns=(columns[i].name,), lookups=(lookup.astype(np.int32),), noise=noise)
-        for i, lookup, noise in asked
-    ]
-    grown = list(columns)
-    for (i, lookup, _), noisy in zip(asked, door.count_recoded(tables, label), strict=True):
-        seen = Histogram(lookup=lookup, counts=noisy.counts.astype(np.float64), sigma=max(noisy.noise.std, LEAST_SIGMA))
-        grown[i] = replace(grown[i], seen=(*grown[i].seen, seen))
-    return grown
-
-
-def _cut_finer(door: Door, column: _Column, total: KnownTotal, leaning: _Leaning) -> _Column:
+def _cut_finer(schema: Schema, column: _Column, total: KnownTotal, prior: _PriorMargins) -> _Column:
     atoms, first = _atoms(column), column.seen[0]
     layout = unless_crowded(column.layout, first.lookup, first.counts)
     starts = cell_starts(layout, layout.coarse, atoms)
-    mass = fit_cells(layout, starts, atoms, column.seen, total, leaning.on(column, starts, total))
+    mass = fit_cells(layout, starts, atoms, column.seen, total, prior.on(column, starts, total))
     part_mass = PART_SIGMAS * column.noise[FINER].std / total.rows
-    rough, declared = Margin(column=column.name, starts=starts, mass=mass, size=layout.size), door.schema[column.name]
+    rough, declared = Margin(column=column.name, starts=starts, mass=mass, size=layout.size), schema[column.name]
     rounding = _find_rounding(declared, column, rough, total.rows) if _is_wide(declared, column.found) else None
-    layout, atoms, finer = settled(door, "bins", (layout, atoms, finer_lookup(layout, atoms, mass, part_mass)))
-    cuts = column.layout.coarse
-    return replace(column, layout=layout, atoms=atoms, finer=finer, cuts=cuts, rounding=rounding)
+    finer = finer_lookup(layout, atoms, mass, part_mass)
+    return replace(column, layout=layout, atoms=atoms, finer=finer, cuts=column.layout.coarse, rounding=rounding)
 
 
 def _is_wide(column: Column, found: Fraction | None) -> bool:
@@ -252,7 +315,9 @@ def _atoms(column: _Column) -> Ints:
     return significant_candidates(layout, first.lookup, first.counts, first.sigma)
 
 
-def _margin(declared: Column, column: _Column, total: KnownTotal, options: MarginOptions, leaning: _Leaning) -> Margin:
+def _margin(
+    declared: Column, column: _Column, total: KnownTotal, options: MarginOptions, prior: _PriorMargins
+) -> Margin:
     layout = column.layout
     if options.repair != "density":
         first = column.seen[0]
@@ -260,7 +325,7 @@ def _margin(declared: Column, column: _Column, total: KnownTotal, options: Margi
     starts = cell_starts(layout, joint_labels(layout, column.finer), column.atoms)
     rounding = column.rounding
     layout = _rounded(layout, declared, rounding)
-    mass = fit_cells(layout, starts, column.atoms, column.seen, total, leaning.on(column, starts, total))
+    mass = fit_cells(layout, starts, column.atoms, column.seen, total, prior.on(column, starts, total))
     if layout.refined:
         starts, mass = tilt_cells(layout, starts, mass, chained_cells(layout, starts, column.atoms))
     if rounding is None or not rounding.differs:  # then heaps are of single numbers inside these cells
@@ -283,12 +348,12 @@ def _pool(columns: Sequence[_Column], before: KnownTotal) -> KnownTotal:
 
 
 Repair = Literal["density", "simplex", "clip"]
-Step = Literal["margins", "coarse margins", "single values", "round numbers", "finer margins"]
-WHOLE: Step = "margins"
-COARSE: Step = "coarse margins"
-VALUES: Step = "single values"
-UNITS: Step = "round numbers"
-FINER: Step = "finer margins"
+HistogramKind = Literal["margins", "coarse margins", "single values", "round numbers", "finer margins"]
+WHOLE: HistogramKind = "margins"
+COARSE: HistogramKind = "coarse margins"
+VALUES: HistogramKind = "single values"
+UNITS: HistogramKind = "round numbers"
+FINER: HistogramKind = "finer margins"
 
 FINER_SHARE = 0.3
 """Part of a numeric column's share that goes to its second, finer histogram."""
@@ -300,7 +365,7 @@ with 5,960 rows at epsilon 1 a count then has a noise of 90, which tells loans i
 CELLS_POWER = 1.0 / 3.0
 """A column's share grows with its number of bins to this power: more bins, more error at the same noise."""
 MOST_WEIGHTED_CELLS = 1024
-_PARTS: dict[Step, float] = {WHOLE: 1.0, COARSE: 1.0 - FINER_SHARE, FINER: FINER_SHARE}
+_PARTS: dict[HistogramKind, float] = {WHOLE: 1.0, COARSE: 1.0 - FINER_SHARE, FINER: FINER_SHARE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,11 +382,13 @@ class MarginOptions:
 
 
 def plan_margins(schema: Schema, options: MarginOptions | None = None) -> tuple[PlannedTables, ...]:
-    """Every table that `measure_margins` will count, with weights that sum to one."""
+    """Every table that margins will be counted on, with weights that sum to one."""
     layouts = [lay_out_column(schema[name]) for name in schema.modelled]
-    steps: list[tuple[Step, BinLayout]] = [(step, layout) for layout in layouts for step in steps_of(layout, options)]
-    sought: dict[Step, int] = {kind: sum(step == kind for step, _ in steps) for kind in (VALUES, UNITS)}
-    aside: dict[Step, float] = {
+    steps: list[tuple[HistogramKind, BinLayout]] = [
+        (step, layout) for layout in layouts for step in steps_of(layout, options)
+    ]
+    sought: dict[HistogramKind, int] = {kind: sum(step == kind for step, _ in steps) for kind in (VALUES, UNITS)}
+    aside: dict[HistogramKind, float] = {
         VALUES: min(VALUES_SHARE, 0.5 * sought[VALUES] / len(layouts)),
         UNITS: min(UNITS_SHARE * sought[UNITS], MOST_UNITS_SHARE),
     }
@@ -336,16 +403,16 @@ def plan_margins(schema: Schema, options: MarginOptions | None = None) -> tuple[
     return tuple(PlannedTables(label=label, tables=n, weight=weights[label]) for label, n in tables.items())
 
 
-def steps_of(layout: BinLayout, options: MarginOptions | None) -> tuple[Step, ...]:
+def steps_of(layout: BinLayout, options: MarginOptions | None) -> tuple[HistogramKind, ...]:
     """The histograms measured of a column."""
     if not layout.refined or (options is not None and options.repair != "density"):
         return (WHOLE,)
-    values: tuple[Step, ...] = (VALUES,) if layout.searched else ()
-    units: tuple[Step, ...] = () if layout.units is None else (UNITS,)
+    values: tuple[HistogramKind, ...] = (VALUES,) if layout.searched else ()
+    units: tuple[HistogramKind, ...] = () if layout.units is None else (UNITS,)
     return (COARSE, *values, *units, FINER)
 
 
-def line_label(step: Step, layout: BinLayout) -> str:
+def line_label(step: HistogramKind, layout: BinLayout) -> str:
     """The line of the plan, hence the noise, of one histogram: columns with about as many bins share a line."""
     return step if step in (VALUES, UNITS) else f"{step} of about {_rounded_bins(layout)} cells"
 
@@ -363,7 +430,7 @@ def _column_weight(layout: BinLayout) -> float:
 def outline_margins(
     schema: Schema, allowance: Allowance, unit: Unit, options: MarginOptions | None = None
 ) -> tuple[Outline, ...]:
-    """What `measure_margins` will measure, for people: tables, cells of the largest of them, noise."""
+    """What will be measured of margins, for people: tables, cells of the largest of them, noise."""
     options = options or MarginOptions()
     noise = margin_noise(schema, allowance, unit, options)
     cells: dict[str, list[int]] = {label: [] for label in noise}
@@ -373,7 +440,7 @@ def outline_margins(
     return tuple(Outline(label=x, tables=len(cells[x]), cells=max(cells[x]), noise=noise[x]) for x in noise)
 
 
-def _cells(step: Step, layout: BinLayout) -> int:
+def _cells(step: HistogramKind, layout: BinLayout) -> int:
     if step == VALUES:
         return layout.size
     if step == UNITS and layout.units is not None:

@@ -1,14 +1,11 @@
-"""What every DP method offers: a name, its options, its plan of noise, and a fit that is handed a Door."""
+"""What every DP method offers: a name, its options, its plan of noise, what it asks and how it estimates."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any, Generic, TypeVar
-
-import numpy as np
+from typing import Any, Generic
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
@@ -18,7 +15,9 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import RELATIONS, Neighbours, Unit
 from sklar.arrays import one_blas_thread
 from sklar.errors import UsageError
+from sklar.methods.evidence import Evidence, Options, Setting, Step, measure_all
 from sklar.methods.expectation import Expectation
+from sklar.model.margins.margin import Margin
 from sklar.model.protocol import TableModel
 from sklar.release.door import Door
 from sklar.schema.coordinates import Coordinates, coordinates
@@ -27,8 +26,6 @@ from sklar.schema.table import Schema
 
 LEAST_NOISE = 13.0
 """Where less noise than this is on some table, what the Gaussian filter gains is lost to its dither of variance 4."""
-Options = TypeVar("Options")
-"""The record of a method's options."""
 GUESSED_ROWS = 10_000
 """For outlines whose noise does not depend on the number of rows."""
 
@@ -71,7 +68,9 @@ class Method(Generic[Options]):
         why_not: Why it refuses the other relation, for the error message.
         why_no_votes: Why it refuses persons whose rows share one vote; empty if it does not.
         options: A frozen dataclass with a default for every option.
-        fit: Makes a model from what it asks at the Door. Deterministic given the releases and the generator's seed.
+        ask: Evidence so far -> the next step, or None. A function of public facts and measurements alone.
+        estimate: All evidence -> the model; a pure function of the setting and the measurements.
+        margins: All evidence -> the margins of the model alone, where that takes less than the whole estimate.
         plan: Tables and vectors with weights, if all noise depends on schema, options and budget only (exact accounting
             applies); None, or empty, if it depends on earlier releases (a filter applies).
         gaussian: (schema, options) -> whether all it asks for is counts and sums with its allowance's noise: then the
@@ -95,7 +94,9 @@ class Method(Generic[Options]):
     why_not: str = ""
     why_no_votes: str = ""
     options: type[Options]
-    fit: Callable[[Door, Options, np.random.Generator], TableModel]
+    ask: Callable[[Evidence[Options]], Step | None]
+    estimate: Callable[[Evidence[Options]], TableModel]
+    margins: Callable[[Evidence[Options]], Sequence[Margin]] | None = None
     plan: Callable[[Schema, Options], tuple[PlannedLine, ...]] | None = None
     gaussian: Callable[[Schema, Options], bool] = lambda schema, options: False
     outline: Callable[[Schema, Options, Allowance, Unit, int], tuple[Outline, ...]]
@@ -109,8 +110,19 @@ class Method(Generic[Options]):
     caveats: tuple[str, ...] = ()
     links_rows: bool = False
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "fit", repeatable(self.fit))
+    def fit(self, setting: Setting[Options], door: Door) -> TableModel:
+        """Measure what the method asks for through a Door, and estimate the model."""
+        return self.refit(measure_all(self.ask, setting, door))
+
+    def refit(self, evidence: Evidence[Options]) -> TableModel:
+        """Estimate the model from measurements: the same bits for the same measurements."""
+        with one_blas_thread():
+            return self.estimate(evidence)
+
+    def refit_margins(self, evidence: Evidence[Options]) -> Sequence[Margin]:
+        """Estimate the margins alone, without the rest of the model where the method can."""
+        with one_blas_thread():
+            return self.estimate(evidence).margins if self.margins is None else self.margins(evidence)
 
     def require_unit(self, unit: Unit) -> None:
         """Refuse neighbours that the method has no proof for, before any budget is reserved."""
@@ -183,17 +195,6 @@ def as_if_paid(schema: Schema) -> Schema:
     if schema.person is None or schema.person.rows != PAY_ROWS:
         return schema
     return schema.with_person(dataclasses.replace(schema.person, rows=2))
-
-
-def repeatable(fit: Callable[..., TableModel]) -> Callable[..., TableModel]:
-    """The fit with BLAS on one thread, so that whoever refits from the same releases gets the same bits."""
-
-    @wraps(fit)
-    def fitted(*given: Any) -> TableModel:
-        with one_blas_thread():
-            return fit(*given)
-
-    return fitted
 
 
 def read_options(method: str, options: type[Options], given: Mapping[str, Any]) -> Options:

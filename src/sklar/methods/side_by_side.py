@@ -1,129 +1,116 @@
-"""A method for persons whose rows follow one another: fitted to each of the tables that tell them, under one claim.
+"""Fit a method to longitudinal data: one model for first rows, one for transitions, one budget and one claim.
 
 Each of the tables counts a person by at most one vote, so each is measured as a table of one row a person, with its
-share of the allowance. The method is handed a Door to one of them at a time.
+share of the allowance. What the method asks about one table goes to the Door under full names, and the answers come
+back under the table's own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, TypeVar
-
-import numpy as np
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.methods.evidence import Evidence, Step, remembered
 from sklar.methods.expectation import Expectation
 from sklar.methods.method import Method, Outline
 from sklar.model.linked import LinkedModel
+from sklar.model.margins.margin import Margin
 from sklar.model.protocol import TableModel
-from sklar.release.door import Discovery, Door, Interaction, PairTables, RecodedTable, Score, Table
-from sklar.release.features import Feature
-from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums
+from sklar.release.measurements import FoundLabels
 from sklar.schema.coordinates import View, views_of
 from sklar.schema.persons.linked import FIRST, NEXT, PARENT
-from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema
 
 SHARES = {PARENT: 0.3, FIRST: 0.4, NEXT: 0.6}
 """How tables share the allowance: those with more columns have more of it."""
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewDoor:
-    """A Door to one of several tables, with a part of the allowance. What is asked goes on under full names.
-
-    Attributes:
-        rows: Rows of the table where that is public, or as earlier releases tell it.
-    """
-
-    whole: Door
-    view: View
-    allowance: Allowance
-    rows: int | None
-
-    @property
-    def schema(self) -> Schema:
-        return self.view.by.schema
-
-    @property
-    def unit(self) -> Unit:
-        return self.whole.unit
-
-    @property
-    def known(self) -> frozenset[str]:
-        return self.view.known
-
-    @property
-    def prior(self) -> PublicPrior | None:
-        return None
-
-    def count(self, tables: Sequence[Table], label: str) -> tuple[NoisyCounts, ...]:
-        """As the whole Door does, of this table."""
-        return self.whole.count(self._full(tables), self.view.full(label))
-
-    def count_recoded(self, tables: Sequence[RecodedTable], label: str) -> tuple[NoisyCounts, ...]:
-        """As the whole Door does, of this table."""
-        return self.whole.count_recoded(self._full(tables), self.view.full(label))
-
-    def count_pairs(self, request: PairTables, label: str) -> NoisyPairs:
-        """As the whole Door does, of this table."""
-        return self.whole.count_pairs(self._full(request), self.view.full(label))
-
-    def count_interactions(self, tables: Sequence[Interaction], label: str) -> tuple[NoisySums, ...]:
-        """As the whole Door does, of this table."""
-        return self.whole.count_interactions(self._full(tables), self.view.full(label))
-
-    def sum(self, feature: Feature, noise: Noise, label: str) -> NoisySums:
-        """As the whole Door does, of this table."""
-        return self.whole.sum(self._full(feature), noise, self.view.full(label))
-
-    def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> NoisyChoice:
-        """As the whole Door does, of this table."""
-        return self.whole.choose(self._full(score), epsilon, self.view.full(label), picks)
-
-    def discover(self, requests: Sequence[Discovery], label: str) -> tuple[NoisyLabels, ...]:
-        """As the whole Door does, of this table."""
-        return self.whole.discover(self._full(requests), self.view.full(label))
-
-    def settled(self, what: str, value: T) -> T:
-        """As the whole Door does, of this table."""
-        known = getattr(self.whole, "settled", None)
-        return value if known is None else known(self.view.full(what), value)
-
-    def _full(self, request: Any) -> Any:
-        return renamed(request, self.view.full)
 
 
 def renamed(request: Any, name: Callable[[str], str]) -> Any:
-    """A request with other names of columns: texts in it are names of columns, but for those of noise."""
+    """Return a request or a measurement with other names of columns: all texts in it but those of noise are names."""
     if isinstance(request, str):
         return name(request)
     if isinstance(request, list | tuple):
         return type(request)(renamed(one, name) for one in request)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    if is_dataclass(request) and not isinstance(request, Noise | type):
+    if is_dataclass(request) and not isinstance(request, Noise | FoundLabels | type):
         return replace(request, **{f.name: renamed(getattr(request, f.name), name) for f in fields(request) if f.init})
     return request
+
+
+def view_evidence(evidence: Evidence[Any], place: int, rows: int | None) -> Evidence[Any]:
+    """Return the evidence about one of the tables of persons, under its own names, as a fit of its own.
+
+    Args:
+        evidence: About all of them.
+        place: Which table.
+        rows: The number of its rows where that is public, or follows from earlier measurements.
+    """
+    setting = evidence.setting
+    views = views_of(setting.schema)
+    view = views[place]
+    own = replace(
+        setting, schema=view.by.schema, allowance=allowances(views, setting.allowance)[place], rows=rows, prior=None,
+        given=view.known, generator=lambda: setting.generator().spawn(len(views))[place],
+    )  # fmt: skip
+    start = view.full("")
+    releases = {
+        label.removeprefix(start): tuple(view_release(one, view) for one in several)
+        for label, several in evidence.releases.items()
+        if label.startswith(start)
+    }
+    return evidence.part(view.name, own, releases)
+
+
+def view_release(release: Any, view: View) -> Any:
+    """Return a release about one table of persons under the table's own names."""
+    start = view.full("")
+    return renamed(release, lambda name: name.removeprefix(start))
 
 
 def for_linked_rows(method: Method[Any]) -> Method[Any]:
     """The method, also for schemas whose persons are told by first rows and steps; for others it is as it was."""
 
-    def fit(door: Door, options: Any, rng: np.random.Generator) -> TableModel:
-        views = views_of(door.schema)
+    def ask(evidence: Evidence[Any]) -> Step | None:
+        views = views_of(evidence.setting.schema)
         if not views:
-            return method.fit(door, options, rng)
-        parts: list[TableModel] = []
-        for view, allowance, stream in zip(
-            views, allowances(views, door.allowance), rng.spawn(len(views)), strict=True
-        ):
-            rows = door.rows if door.rows is None or not parts else _with_rows(parts[0], len(parts))
-            parts.append(method.fit(ViewDoor(whole=door, view=view, allowance=allowance, rows=rows), options, stream))
+            return method.ask(evidence)
+        for place, view in enumerate(views):
+            step = method.ask(_part(evidence, place))
+            if step is not None:
+                return replace(renamed(step, view.full), label=view.full(step.label))
+        return None
+
+    @remembered
+    def first(evidence: Evidence[Any]) -> TableModel:
+        return method.estimate(_first_part(evidence))
+
+    def _part(evidence: Evidence[Any], place: int) -> Evidence[Any]:
+        rows = evidence.setting.rows
+        if rows is not None and place:
+            rows = _with_rows(first(evidence), place)
+        return view_evidence(evidence, place, rows)
+
+    def _first_part(evidence: Evidence[Any]) -> Evidence[Any]:
+        return view_evidence(evidence, 0, evidence.setting.rows)
+
+    def estimate(evidence: Evidence[Any]) -> TableModel:
+        views = views_of(evidence.setting.schema)
+        if not views:
+            return method.estimate(evidence)
+        parts = [first(evidence), *(method.estimate(_part(evidence, place)) for place in range(1, len(views)))]
         fewest = 0 if views[0].name == PARENT else 1
         return LinkedModel(names=tuple(view.name for view in views), parts=tuple(parts), fewest=fewest)
+
+    def margins(evidence: Evidence[Any]) -> Sequence[Margin]:
+        assert method.margins is not None
+        views = views_of(evidence.setting.schema)
+        if not views:
+            return method.margins(evidence)
+        parts = ((view, method.margins(_part(evidence, place))) for place, view in enumerate(views))
+        return [replace(margin, column=view.full(margin.column)) for view, several in parts for margin in several]
 
     def outline(schema: Schema, options: Any, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
         views = views_of(schema)
@@ -150,8 +137,8 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
         return all(method.gaussian(one, options) for one in _schemas(schema))
 
     return replace(
-        method, fit=fit, outline=outline, check=check, gaussian=gaussian, links_rows=True,
-        expect=None if method.expect is None else expect,
+        method, ask=ask, estimate=estimate, margins=margins, outline=outline, check=check, gaussian=gaussian,
+        links_rows=True, expect=None if method.expect is None else expect,
     )  # fmt: skip
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from sklar.errors import UsageError
 from sklar.model.margins.margin import Margin
 from sklar.pipeline.model_file import Stored
-from sklar.release.values import NoisyChoice, NoisyCounts, NoisyLabels, NoisyPairs, NoisySums, Recorded, Release
+from sklar.release.counts import Counts
+from sklar.release.measurements import Choice, FoundLabels, Measurement, Recorded, Release
 from sklar.report.charts.canvas import Canvas
 from sklar.schema.columns import Boolean, Column, Labels
 from sklar.schema.grid import from_ticks
@@ -62,7 +63,7 @@ def structure_picture(facts: Mapping[str, Any]) -> Canvas:
 
 def _step(step: Recorded) -> dict[str, Any]:
     first = step.releases[0]
-    noise = None if isinstance(first, NoisyChoice) else {"kind": first.noise.kind, "std": _std(first)}
+    noise = None if isinstance(first, Choice) else _noise(first)
     return {
         "step": step.step,
         "label": step.label,
@@ -72,9 +73,11 @@ def _step(step: Recorded) -> dict[str, Any]:
     }
 
 
-def _std(release: NoisyCounts | NoisyPairs | NoisySums | NoisyLabels) -> float:
-    """Standard deviation of the noise on one value, in the values' own units."""
-    return release.noise.std_on(release.resolution) if isinstance(release, NoisySums) else release.noise.std
+def _noise(release: Measurement | FoundLabels) -> dict[str, Any]:
+    """Kind and standard deviation of the noise on one value, in the values' own units."""
+    if isinstance(release, Measurement):
+        return {"kind": release.noise.kind, "std": release.sigma}
+    return {"kind": release.discovery.noise.kind, "std": release.discovery.noise.std}
 
 
 def _share(stored: Stored, label: str) -> float | None:
@@ -85,9 +88,9 @@ def _share(stored: Stored, label: str) -> float | None:
 
 
 def _size(release: Release) -> int:
-    if isinstance(release, NoisyCounts | NoisyPairs | NoisyLabels):
-        return release.counts.size
-    return release.values.size if isinstance(release, NoisySums) else len(release.indices)
+    if isinstance(release, Measurement):
+        return release.values.size
+    return release.counts.size if isinstance(release, FoundLabels) else len(release.indices)
 
 
 def _margin(name: str, column: Column, margin: Margin) -> dict[str, Any]:
@@ -115,7 +118,7 @@ def _unseen(stored: Stored, name: str, column: Column) -> dict[str, Any]:
     what the model says about them comes from its priors.
     """
     of_column = (
-        [x for x in step.releases if isinstance(x, NoisyCounts) and tuple(x.columns) == (name,)]
+        [x for x in step.releases if isinstance(x, Measurement) and _is_histogram(x, name)]
         for step in stored.recorded
         if step.label not in NOT_MARGINS
     )
@@ -123,10 +126,14 @@ def _unseen(stored: Stored, name: str, column: Column) -> dict[str, Any]:
     if not seen:
         return {}
     sigma = sum(max(release.noise.std, 1e-9) ** -2.0 for release in seen) ** -0.5
-    cells, rows = max(release.counts.size for release in seen), max(stored.model.rows_estimate, 1)
+    cells, rows = max(release.values.size for release in seen), max(stored.model.rows_estimate, 1)
     shares = {"null": NULL_SIGMAS} if column.null_code is not None else {}
     shares |= {"tail": (2.0 * np.log(cells)) ** 0.5 + 1.0} if column.numeric else {}
     return {"unseen": {what: min(float(sigmas * sigma / rows), 1.0) for what, sigmas in shares.items()}}
+
+
+def _is_histogram(measurement: Measurement, name: str) -> bool:
+    return isinstance(measurement.query, Counts) and measurement.query.columns == (name,)
 
 
 def _quantiles(column: Integer | Real | Datetime, dense: np.ndarray) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from sklar.model.protocol import TableModel
 from sklar.pipeline.estimation.memory import REPLICAS, Memory
 from sklar.pipeline.inspection import inspect_model, structure_picture
 from sklar.pipeline.model_file import Stored, read_model, write_model
-from sklar.release.values import Recorded
+from sklar.release.measurements import Measurement, Recorded, measurements_in
 from sklar.report.charts.canvas import Canvas, write_picture
 from sklar.schema.confirming import describe_column
 from sklar.schema.coordinates import Coordinates
@@ -81,6 +81,11 @@ class Model:
     def releases(self) -> tuple[Recorded, ...]:
         """Every noisy value the model was made from, step by step."""
         return self._stored.recorded
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """What was measured: queries, noisy values and the noise, in the order in which they were asked for."""
+        return measurements_in(self._stored.recorded)
 
     @property
     def fit_facts(self) -> Mapping[str, Any]:

@@ -1,9 +1,10 @@
 """The model file: a zip of JSON and npy members, versioned and checksummed; of public values only, if it is private.
 
 Members: `manifest.json` (format, version, SHA-256 of the others), `schema.toml`, `claim.json`, `fit.json` (method,
-options, noise unit, seed of the post-processing), `releases.jsonl` (all that crossed the wall), `prior.json` (counts of
-a public table, if the fit leaned on one), `model.json` and `arrays/*.npy` (the model). The archive comment carries the
-SHA-256 of the manifest. No pickle is written or read.
+options, noise unit, seed of the post-processing), `releases.jsonl` (all values that left the privacy boundary),
+`queries.json` (what each of them measures), `prior.json` (counts of a public table, if the fit used one), `model.json`
+(the model) and `arrays/*.npy`, the arrays of the last three, each stored once. The archive comment carries the SHA-256
+of the manifest. No pickle is written or read.
 """
 
 from __future__ import annotations
@@ -27,16 +28,18 @@ from sklar.accounting.unit import Unit
 from sklar.errors import ModelFileError, SklarError, UsageError
 from sklar.export.atomic import atomic_file
 from sklar.inference.fitted import Fitted
+from sklar.methods.evidence import Setting
 from sklar.methods.facts.marks import without_found_digits
-from sklar.model.codec import decode, encode
+from sklar.model.codec import ArrayPool, decode, encode
 from sklar.model.protocol import TableModel
-from sklar.release.values import Recorded, read_line, record_line
+from sklar.release.measurements import Recorded, asked_in, read_line, record_line
+from sklar.sample.rng import generator
 from sklar.schema.coordinates import Coordinates, fitted_coordinates
 from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema, schema_from_toml, schema_to_toml
 
 FORMAT = "sklar-model"
-VERSION = 2
+VERSION = 3
 MAX_BYTES = 8 * 2**30
 """A model file that unpacks to more than this is refused."""
 MOST_UNPACKED = 200
@@ -74,16 +77,34 @@ class Stored:
     @property
     def fitted(self) -> Fitted:
         """The fit as post-processing knows it; of private methods only."""
-        facts, share = self.fit, self.fit.get("check_share", 0.0)
-        allowance = Allowance(**facts["allowance"])
-        seen = without_found_digits(self.schema, facts.get("fit", ""))
-        seen = fitted_coordinates(seen, (margin.column for margin in self.model.margins)).schema
+        share = self.fit.get("check_share", 0.0)
+        held = self.recorded[-1] if share else None
+        recorded = self.recorded[:-1] if share else self.recorded
         return Fitted(
-            schema=seen, method=facts["method"], options=facts["options"], allowance=allowance.part(1.0 - share),
-            unit=Unit(**facts["unit"]), public_rows=facts["rows"], seed=facts["seed"],
-            recorded=self.recorded[:-1] if share else self.recorded, model=self.model, prior=self.prior,
-            held=self.recorded[-1] if share else None, check_share=share, whole=allowance,
+            name=self.fit["method"], setting=self._setting(share), recorded=recorded, model=self.model,
+            seed=self.fit["seed"], held=held,
         )  # fmt: skip
+
+    def _setting(self, share: float) -> Setting[Any]:
+        """The setting of the fit; with a share for a held-back check, that of the method itself."""
+        from sklar.methods.registry import find_method  # a model is loaded without the methods
+
+        facts, allowance = self.fit, Allowance(**self.fit["allowance"])
+        seen = without_found_digits(self.schema, facts.get("fit", ""))
+        setting = Setting(
+            schema=fitted_coordinates(seen, (margin.column for margin in self.model.margins)).schema,
+            options=find_method(facts["method"]).stored_options(facts["options"]),
+            allowance=allowance,
+            unit=Unit(**facts["unit"]),
+            rows=facts["rows"],
+            prior=self.prior,
+            generator=lambda: generator(facts["seed"]),
+        )
+        if not share:
+            return setting
+        from sklar.methods.held_back import checked_setting
+
+        return checked_setting(setting, share)
 
 
 def write_model(stored: Stored, path: str | PathLike[str]) -> None:
@@ -137,25 +158,33 @@ def _parsed(members: dict[str, bytes]) -> Stored:
         schema=schema,
         claim=claim_from_dict(_read_json(members["claim.json"])),
         fit=dict(_read_json(members["fit.json"])),
-        recorded=tuple(read_line(line) for line in members["releases.jsonl"].decode().splitlines()),
+        recorded=_recorded(members, arrays),
         model=model,
         prior=decode(json.loads(members["prior.json"]), arrays) if "prior.json" in members else None,
     )
 
 
+def _recorded(members: dict[str, bytes], arrays: list[np.ndarray]) -> tuple[Recorded, ...]:
+    """The recorded steps: values from one member, queries from another."""
+    lines = members["releases.jsonl"].decode().splitlines()
+    asked = decode(_read_json(members["queries.json"]), arrays)
+    return tuple(read_line(line).join(own) for line, own in zip(lines, asked, strict=True))
+
+
 def _members(stored: Stored) -> dict[str, bytes]:
-    arrays: list[np.ndarray] = []
-    tree = encode(stored.model, arrays)
+    pool = ArrayPool(distinct=True)
+    tree = encode(stored.model, pool.keep)
     members = {
         "schema.toml": schema_to_toml(stored.schema).encode(),
         "claim.json": _json(stored.claim.to_dict()),
         "fit.json": _json(stored.fit),
         "releases.jsonl": "\n".join(record_line(step) for step in stored.recorded).encode(),
+        "queries.json": _json(encode([asked_in(step) for step in stored.recorded], pool.keep)),
         "model.json": _json(tree),
     }
     if stored.prior is not None:
-        members["prior.json"] = _json(encode(stored.prior, arrays))
-    for i, array in enumerate(arrays):
+        members["prior.json"] = _json(encode(stored.prior, pool.keep))
+    for i, array in enumerate(pool.arrays):
         buffer = io.BytesIO()
         np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
         members[f"arrays/{i}.npy"] = buffer.getvalue()

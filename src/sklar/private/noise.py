@@ -15,6 +15,7 @@ import numpy as np
 
 from sklar.accounting.noise import Noise
 from sklar.arrays import Floats, Ints, usable_cores
+from sklar.counting.whole_numbers import LARGEST, WholeNumbers
 from sklar.errors import BudgetError, DoorError
 
 CHUNK = 4096
@@ -89,6 +90,30 @@ class SystemNoise:
             scale=2.0 * sensitivity / epsilon,
         )
         return tuple(int(i) for i in measurement([float(s) for s in exact_scores]))
+
+
+def with_noise(
+    source: NoiseSource, exact_numbers: Sequence[WholeNumbers], noises: Sequence[Noise], cells: Ints | None = None
+) -> list[WholeNumbers]:
+    """The numbers with noise on each, as if it had been added to the whole of them.
+
+    A number is x = 2 L a + b with -L <= b < L, L = 2^60. Noise z is added to b, and 2 L a comes back on top, which is
+    x + z. So what is returned is distributed as x + z, and depends on a and b through it alone. |z| < 2^62 by
+    `require_samplable`, and so b + z is below 2^63.
+    """
+    lower = [_lower_end(numbers) for numbers in exact_numbers]
+    # Sensitivity: that of the numbers, which the caller argues; the noise is on x = 2 L a + b as a whole.
+    noisy = source.add(lower, noises, cells)
+    return [
+        values if numbers.dtype != object else values.astype(object) + (numbers - ends)
+        for numbers, ends, values in zip(exact_numbers, lower, noisy, strict=True)
+    ]
+
+
+def _lower_end(exact_numbers: WholeNumbers) -> Ints:
+    if exact_numbers.dtype != object:
+        return exact_numbers
+    return ((exact_numbers + LARGEST) % (2 * LARGEST) - LARGEST).astype(np.int64)
 
 
 SYSTEM = SystemNoise()

@@ -18,7 +18,15 @@ from sklar.accounting.events import Event
 from sklar.accounting.ledger import FitAccount
 from sklar.accounting.ledger.file import write_synced
 from sklar.errors import LedgerError
-from sklar.release.values import Recorded, Release, line_digest, read_line, record_line
+from sklar.release.measurements import (
+    Asked,
+    Recorded,
+    RecordedLine,
+    Release,
+    line_digest,
+    read_line,
+    record_line,
+)
 
 HELD_BACK = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that wait while a release is stored."""
@@ -32,14 +40,20 @@ class Recorder:
         recorded: Steps of the same fit that were recorded before it was cut short.
     """
 
-    def __init__(self, account: FitAccount, path: Path | None, recorded: Sequence[Recorded] = ()):
+    def __init__(self, account: FitAccount, path: Path | None, recorded: Sequence[RecordedLine] = ()):
         self._account = account
         self._path = path
         self._old = list(recorded)
         self.steps: list[Recorded] = []
 
-    def recall(self, label: str, request: str) -> tuple[Release, ...] | None:
-        """The recorded releases of the next step, if it was measured before; None if it must be measured now."""
+    def recall(self, label: str, request: str, asked: Sequence[Asked]) -> tuple[Release, ...] | None:
+        """Return the recorded releases of the next step, or None if it must be measured now.
+
+        Args:
+            label: Name of the step.
+            request: Digest of what is asked.
+            asked: What each of the releases answers.
+        """
         place = len(self.steps)
         if place >= len(self._old):
             return None
@@ -49,8 +63,9 @@ class Recorder:
                 "the unfinished fit recorded in the ledger asked other questions than this one; "
                 "it was made by another version and cannot be resumed (start again with resume=False)"
             )
-        self.steps.append(step)
-        return step.releases
+        recorded = step.join(asked)
+        self.steps.append(recorded)
+        return recorded.releases
 
     def charge(self, events: Sequence[Event], label: str, request: str) -> int:
         """Charge the ledger; returns the number of the step. Nothing has been read yet."""
@@ -99,7 +114,7 @@ def append_synced(path: Path, line: str) -> None:
         raise LedgerError(f"cannot record a release in {path}: {error.strerror}; the fit can be resumed") from None
 
 
-def read_recorded(path: Path, digests: dict[int, str]) -> list[Recorded]:
+def read_recorded(path: Path, digests: dict[int, str]) -> list[RecordedLine]:
     """The steps whose recorded line is whole and matches its hash in the ledger, in order."""
     if not path.exists():
         return []

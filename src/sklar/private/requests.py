@@ -8,68 +8,51 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from sklar.accounting.noise import Noise
+from sklar.counting.evaluate import SUM_RULES
+from sklar.counting.plans import MAX_BYTES
 from sklar.errors import DoorError, TableTooLargeError
-from sklar.private.features import FEATURES
 from sklar.private.noise import require_samplable
-from sklar.release.door import (
-    Candidate,
-    Discovery,
-    Interaction,
-    PairTables,
-    RecodedTable,
-    Score,
-    SplitNorms,
-    Table,
-    TableDistance,
-    TailNorms,
-)
-from sklar.release.features import Feature
+from sklar.release.choices import Candidate, Discovery, Score, SplitNorms, TableDistance, TailNorms
+from sklar.release.counts import Counts, Interaction, PairCounts, Partitioned
+from sklar.release.measurements import Query, Request
+from sklar.release.taus import SampledTaus, TauVector
 from sklar.rows.codes.table import stored_places
-from sklar.rows.counting.tables import MAX_BYTES
 from sklar.schema.columns import Labels
 from sklar.schema.coordinates import views_of
 from sklar.schema.table import Schema
 
 
-def check_tables(tables: Sequence[Table | RecodedTable | Interaction], kind: type, schema: Schema) -> None:
-    """Refuse anything but a list of the one kind of table, over modelled columns, with usable noise."""
-    if type(tables) not in (tuple, list) or not tables:
-        raise DoorError("tables must be a list or tuple with at least one table")
-    for table in tables:
-        if type(table) is not kind:
-            raise DoorError(f"only {kind.__name__} requests are accepted here, never functions or other objects")
-        _require_frozen(table)
-        _check_columns(table.columns, schema)
-        check_noise(table.noise)
-        if isinstance(table, RecodedTable | Interaction):
-            _check_lookups(table.columns, table.lookups, schema)
-    _check_one_table((table.columns for table in tables), schema)
+def check_requests(requests: Sequence[Request], schema: Schema, public_rows: int | None) -> None:
+    """Refuse anything but a list of requests for listed queries that fit the schema, with usable noise."""
+    if type(requests) not in (tuple, list) or not requests:
+        raise DoorError("requests must be a list or tuple with at least one request")
+    for request in requests:
+        if type(request) is not Request:
+            raise DoorError("only Request objects are accepted here, never functions or other objects")
+        _require_frozen(request)
+        check_noise(request.noise)
+        _check_query(request.query, schema, public_rows)
+    _check_one_table((request.query.columns for request in requests), schema)
 
 
-def check_pairs(request: PairTables, schema: Schema) -> None:
-    """Refuse anything but one request for all pairs of two or more different modelled columns."""
-    if type(request) is not PairTables:
-        raise DoorError("only a PairTables request is accepted here, never functions or other objects")
-    _require_frozen(request)
-    _check_columns(request.columns, schema)
-    if len(request.columns) < 2:
-        raise DoorError("pairs need two or more columns")
-    check_noise(request.noise)
-    _check_lookups(request.columns, request.lookups, schema)
-    _check_one_table((request.columns,), schema)
-
-
-def check_feature(feature: Feature, noise: Noise, schema: Schema) -> None:
-    """Refuse a feature that is not on the closed list or does not fit the schema."""
-    if type(feature) not in FEATURES:
-        raise DoorError("this feature is not on the list of features with a proved sensitivity")
-    _require_frozen(feature)
-    check_noise(noise)
-    for name, codes in feature.read:
+def _check_query(query: Query, schema: Schema, public_rows: int | None) -> None:
+    if type(query) in (Counts, PairCounts, Interaction):
+        assert isinstance(query, Partitioned)
+        _check_columns(query.columns, schema)
+        _check_partitions(query.columns, query.partitions, schema)
+        if type(query) is PairCounts and len(query.columns) < 2:
+            raise DoorError("pairs need two or more columns")
+        return
+    if type(query) not in SUM_RULES:
+        raise DoorError("this query is not on the list of queries with a proved sensitivity")
+    for name, codes in query.reads:
         _check_columns((name,), schema)
         if codes != schema.size(name):
             raise DoorError(f"a lookup for column '{name}' does not have one entry per base code")
-    _check_one_table((feature.columns,), schema)
+    if isinstance(query, SampledTaus) and query.rows > (public_rows or 0):
+        raise DoorError("a tau is asked for of a sample of more rows than the table has")
+    if type(query) is TauVector and query.rows != public_rows:
+        raise DoorError("the number of rows that a tau is asked for is not that of the table")
 
 
 def check_score(score: Score, epsilon: float, picks: int, schema: Schema) -> None:
@@ -77,15 +60,15 @@ def check_score(score: Score, epsilon: float, picks: int, schema: Schema) -> Non
     if type(score) is TailNorms:
         _check_choice(score, len(score.penalties), epsilon, picks)
         _check_columns((score.column,), schema)
-        _check_lookups((score.column,), (score.lookup,), schema)
-        if not np.isfinite(score.penalties).all() or len(score.penalties) > int(score.lookup.max()) + 1:
+        _check_partitions((score.column,), (score.partition,), schema)
+        if not np.isfinite(score.penalties).all() or len(score.penalties) > int(score.partition.max()) + 1:
             raise DoorError("penalties must be finite, and at most one for each bin")
         return
     if type(score) is SplitNorms:
         _check_choice(score, score.candidates, epsilon, picks)
         _check_columns((score.column,), schema)
-        _check_lookups((score.column,), (score.lookup,), schema)
-        if score.end > int(score.lookup.max()) + 1:
+        _check_partitions((score.column,), (score.partition,), schema)
+        if score.end > int(score.partition.max()) + 1:
             raise DoorError("runs can cover no more bins than the histogram has")
         return
     if type(score) is not TableDistance or type(score.candidates) is not tuple or not score.candidates:
@@ -97,7 +80,7 @@ def check_score(score: Score, epsilon: float, picks: int, schema: Schema) -> Non
         if type(candidate) is not Candidate:
             raise DoorError("only Candidate tables are accepted in a score")
         _check_columns(candidate.columns, schema)
-        _check_lookups(candidate.columns, candidate.lookups, schema)
+        _check_partitions(candidate.columns, candidate.partitions, schema)
         if candidate.estimate.shape != candidate.shape or not np.isfinite(candidate.estimate).all():
             raise DoorError("the estimate of a candidate must be finite and have the shape of its table")
     _check_one_table((candidate.columns for candidate in score.candidates), schema)
@@ -164,12 +147,12 @@ def _check_one_table(requests: Iterable[tuple[str, ...]], schema: Schema) -> Non
         stored_places(schema, tuple({name for columns in requests for name in columns}))
 
 
-def _check_lookups(columns: tuple[str, ...], lookups: tuple[np.ndarray, ...], schema: Schema) -> None:
-    if len(lookups) != len(columns):
-        raise DoorError("a recoded table needs one lookup per column")
-    for name, lookup in zip(columns, lookups, strict=True):
-        if lookup.shape != (schema.size(name),):
-            raise DoorError(f"the lookup for column '{name}' must have one group for each of its base codes")
+def _check_partitions(columns: tuple[str, ...], partitions: tuple[np.ndarray, ...], schema: Schema) -> None:
+    if len(partitions) != len(columns):
+        raise DoorError("a table needs one partition per column")
+    for name, partition in zip(columns, partitions, strict=True):
+        if partition.shape != (schema.size(name),):
+            raise DoorError(f"the partition of column '{name}' must have one group for each of its base codes")
 
 
 def _require_frozen(value: object, depth: int = 0) -> None:

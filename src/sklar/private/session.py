@@ -17,7 +17,7 @@ from sklar.accounting.unit import Unit
 from sklar.private.door import PrivateDoor
 from sklar.private.noise import NoiseSource
 from sklar.private.recorder import Recorder, read_recorded
-from sklar.release.values import Recorded
+from sklar.release.measurements import Recorded, RecordedLine
 from sklar.rows import hold, open_rows
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
@@ -52,10 +52,11 @@ class Conditions:
 
 
 class Session:
-    """A fit under way: its Door, what was recorded, and its standing in the ledger."""
+    """A fit under way: its Door, the schema of its codes, what was recorded, and its standing in the ledger."""
 
-    def __init__(self, door: PrivateDoor, account: FitAccount, recorder: Recorder, resumed: bool):
+    def __init__(self, door: PrivateDoor, schema: Schema, account: FitAccount, recorder: Recorder, resumed: bool):
         self.door = door
+        self.schema = schema
         self.resumed = resumed
         self._account = account
         self._recorder = recorder
@@ -120,9 +121,9 @@ def open_session(
         with account:
             recorder = Recorder(account, path, _recorded_steps(path, account.record) if old else ())
             doing = getattr(read.progress, "doing", None)
-            door = PrivateDoor(rows, rows.schema, account.record.allowance, account.record.unit, recorder, noise, doing)
+            door = PrivateDoor(rows, rows.schema, account.record.unit, recorder, noise, doing)
             try:
-                yield Session(door, account, recorder, resumed=old)
+                yield Session(door, rows.schema, account, recorder, resumed=old)
             except KeyboardInterrupt as stop:
                 if path is not None and not getattr(stop, "__notes__", ()):
                     stop.add_note(_resumable(account.record))
@@ -165,5 +166,5 @@ def _amounts(reservation: Reservation) -> dict[str, Any]:
     return {field.name: getattr(reservation, field.name) for field in fields(reservation)}
 
 
-def _recorded_steps(path: Path | None, fit: FitRecord) -> list[Recorded]:
+def _recorded_steps(path: Path | None, fit: FitRecord) -> list[RecordedLine]:
     return [] if path is None else read_recorded(path, fit.digests)

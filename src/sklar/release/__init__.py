@@ -1,6 +1,7 @@
-"""The vocabulary of the wall: what may be asked at the Door, and the only values that may cross it.
+"""What may cross the privacy boundary: queries, measurements of them, and the Door where they are asked for.
 
-Requests and values are plain frozen data, without callables. Start with `door`, the protocol with its six verbs and
-their requests; `features` are what can be summed, `values` what comes back, always with its noise, `charges` what a
-request costs, and `replay` a Door that answers from a record instead of rows.
+Queries and measurements are plain frozen data, without callables. Start with `measurements`, the currency of everything
+after the boundary. Each kind of query has a module with its meaning, its sensitivity and the proof: `counts`, `sphere`,
+`taus`, `blocks`, `coefficients`; `choices` does the same for private selection. `door` is the protocol with its three
+verbs, `charges` says what a step costs, and `replay` is a Door that answers from a record instead of rows.
 """

@@ -2,8 +2,8 @@
 
 Nothing here adds noise, so nothing here may be shown: errors name columns and public facts, never a cell or a count. A
 code is a function of its value alone. Start with `sources` (where rows come from), then `encode` (values to codes),
-`codes` (rows as codes), `persons` (rows that share one vote), `counting` (codes to counts); `kernels` are compiled
-loops, `spark` the same on a cluster, `pushdown` in a database.
+`codes` (rows as codes), `persons` (rows that share one vote); `kernels` are compiled loops, `spark` reads on a cluster,
+`pushdown` counts in a database. What is counted on codes is in `sklar.counting`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from sklar.counting.binary import exact_ones
+from sklar.counting.jobs import CodedPart
+from sklar.counting.plans import TableSpec
+from sklar.counting.tables import exact_counts
 from sklar.errors import SourceError
-from sklar.rows.codes.job import CodedPart, Rows
 from sklar.rows.codes.kept import KeptCodes, private_folder
+from sklar.rows.codes.label_counts import exact_label_counts
+from sklar.rows.codes.protocol import Rows
 from sklar.rows.codes.table import EncodedRows
-from sklar.rows.counting.binary import exact_ones
-from sklar.rows.counting.count import exact_counts, exact_pair_counts, require_pair_room
-from sklar.rows.counting.labels import exact_label_counts
-from sklar.rows.counting.tables import TableSpec
 from sklar.rows.pushdown.rows import pushed_rows, warn_of_streaming
 from sklar.rows.sources import hold, open_source
 from sklar.schema import Schema
@@ -32,10 +33,8 @@ __all__ = [
     "exact_counts",
     "exact_label_counts",
     "exact_ones",
-    "exact_pair_counts",
     "hold",
     "open_rows",
-    "require_pair_room",
 ]
 
 FILE_CACHE_BYTES = 384 << 20

@@ -13,12 +13,12 @@ from sklar.errors import DoorError
 from sklar.inference.mechanism import sums
 from sklar.inference.mechanism.simulated import SimulatedDoor
 from sklar.inference.mechanism.sums import CodeTable, feature_sums, table_scores
-from sklar.private.features.blocks import block_moments, correlations_of, likelihoods_of
-from sklar.private.features.coefficients import exact_coefficients
-from sklar.private.features.sphere import exact_pair_sums, exact_star_sums
-from sklar.private.features.tau import exact_order
-from sklar.private.interactions import exact_interactions
-from sklar.private.scores import exact_scores
+from sklar.counting.blocks import block_moments, correlations_of, likelihoods_of
+from sklar.counting.coefficients import exact_coefficients
+from sklar.counting.sphere import exact_pair_sums, exact_star_sums
+from sklar.counting.taus import exact_order
+from sklar.counting.interactions import exact_interactions
+from sklar.counting.scores import exact_scores
 from sklar.release.door import (
     Candidate,
     Discovery,

@@ -12,8 +12,8 @@ from sklar.accounting.unit import Unit
 from sklar.lab.audit.exact import choice_terms, exact_scores, exact_sums
 from sklar.lab.audit.requests import choice_scale, choice_scores
 from sklar.private import scores as private_scores
-from sklar.private.features import FEATURES
-from sklar.private.features.tau import exact_order
+from sklar.counting.evaluate import FEATURES
+from sklar.counting.taus import exact_order
 from sklar.release.door import Candidate, Score, SplitNorms, TableDistance, TailNorms
 from sklar.release.features import BlockMeans, Coefficients, Contrasts, PairSums, SampledTaus, StarSums, TauVector
 from sklar.release.replay import AskedChoice

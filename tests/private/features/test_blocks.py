@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import sklar.private.features.blocks as module
+import sklar.counting.blocks as module
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.private.features.blocks import (
+from sklar.counting.blocks import (
     block_moments,
     blocks_of,
     correlations_of,

@@ -11,8 +11,8 @@ from scipy.fft import dct
 
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.private.features.coefficients import cosine_basis, exact_coefficients
-from sklar.private.scores import exact_tail_norms, tail_sensitivity
+from sklar.counting.coefficients import cosine_basis, exact_coefficients
+from sklar.counting.scores import exact_tail_norms, tail_sensitivity
 from sklar.release.door import TailNorms
 from sklar.release.features import Coefficients
 

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import sklar.private.features.sample as module
+import sklar.counting.sampled_taus as module
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.private.features.sample import exact_sampled_orders
-from sklar.private.features.tau import exact_orders
+from sklar.counting.sampled_taus import exact_sampled_orders
+from sklar.counting.taus import exact_orders
 from sklar.release.features import SampledTaus, TauVector
 from sklar.rows import open_rows
 from sklar.rows.counting import tables as grouping

@@ -10,8 +10,8 @@ import pytest
 
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.private.features import FEATURES
-from sklar.private.features.sphere import exact_pair_sums, exact_star_sums
+from sklar.counting.evaluate import FEATURES
+from sklar.counting.sphere import exact_pair_sums, exact_star_sums
 from sklar.release.features import Contrasts, PairSums, Scores, StarSums
 from sklar.release.scores import SCORE_LIMIT
 
@@ -106,8 +106,8 @@ def test_batches_and_order_do_not_matter(monkeypatch):
         rows = hostile_rows(feature, rng)
         whole = exact(feature, rows)
         np.testing.assert_array_equal(whole, exact(feature, rows[:7]) + exact(feature, rows[7:][::-1]))
-        monkeypatch.setattr("sklar.private.features.sphere.BLOCK_ENTRIES", 60)
-        monkeypatch.setattr("sklar.private.features.sphere.EXACT", 2.0**45)
+        monkeypatch.setattr("sklar.counting.sphere.BLOCK_ENTRIES", 60)
+        monkeypatch.setattr("sklar.counting.sphere.EXACT", 2.0**45)
         np.testing.assert_array_equal(whole, exact(feature, rows))
         monkeypatch.undo()
         np.testing.assert_array_equal(exact(feature, rows[:0]), np.zeros(feature.size))

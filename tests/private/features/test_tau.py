@@ -12,7 +12,7 @@ from scipy.stats import kendalltau
 
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.private.features.tau import exact_order, exact_orders
+from sklar.counting.taus import exact_order, exact_orders
 from sklar.release.features import TauVector
 from sklar.rows import open_rows
 from sklar.schema import Integer, Schema
@@ -56,7 +56,7 @@ def test_without_ties_it_is_kendalls_tau():
 def test_passes_do_not_matter(monkeypatch):
     rows = np.random.default_rng(1).integers(0, 9, (50, 5))
     _, whole = measured(rows, 8)
-    monkeypatch.setattr("sklar.private.features.tau.PASS_BYTES", 700)
+    monkeypatch.setattr("sklar.counting.taus.PASS_BYTES", 700)
     np.testing.assert_array_equal(measured(rows, 8)[1], whole)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-import sklar.rows.counting.labels as label_counts
+import sklar.rows.codes.label_counts as label_counts
 from sklar.errors import SourceError
 from sklar.rows import exact_label_counts, open_rows
 from sklar.schema import Category, Schema
@@ -113,7 +113,7 @@ def test_a_stream_is_refused_before_it_is_read() -> None:
 
 def test_a_bucket_that_is_full_stays_full() -> None:
     """After 2^32 rows a count that began anew would lose the label."""
-    from sklar.rows.kernels.tallies import tally_buckets
+    from sklar.counting.tallies import tally_buckets
 
     counts = np.array([2**32 - 2, 2**32 - 1, 0], dtype=np.uint32)
     tally_buckets(np.array([0, 0, 0, 1, 1, -1], dtype=np.int32), counts)

@@ -11,7 +11,7 @@ import pytest
 
 from sklar.errors import TableTooLargeError
 from sklar.rows import exact_counts, exact_pair_counts, open_rows, require_pair_room
-from sklar.rows.counting.count import pair_cell_count
+from sklar.counting.tables import pair_cell_count
 from sklar.rows.encode.labels import packed_flags
 from sklar.schema import Boolean, Integer, Schema
 

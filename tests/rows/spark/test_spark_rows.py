@@ -15,7 +15,7 @@ import pytest
 
 import sklar
 from sklar.errors import SourceError, UsageError
-from sklar.private.features.blocks import MomentJob
+from sklar.counting.blocks import MomentJob
 from sklar.release.features import BlockMeans
 from sklar.release.scores import Scores
 from sklar.rows import exact_counts, exact_ones, open_rows

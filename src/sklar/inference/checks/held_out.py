@@ -8,7 +8,6 @@ from statistics import NormalDist
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.errors import DoorError
 from sklar.inference.checks.residuals import residuals
 from sklar.inference.errors_of_tables import (
     CONFIDENCE,
@@ -19,10 +18,8 @@ from sklar.inference.errors_of_tables import (
     squared_error,
 )
 from sklar.inference.fitted import Fitted
-from sklar.inference.released_tables import ReleasedTable, tables_of_rows, tables_of_step
-from sklar.methods.held_back import held_noise, held_tables
-from sklar.methods.registry import find_method
-from sklar.release.charges import request_digest
+from sklar.inference.tables import all_tables, shares_of_rows
+from sklar.release.measurements import Measurement, measurements_in
 
 REDRAWN = 400
 """Fresh noises from which the spread of an AUC is taken."""
@@ -69,52 +66,36 @@ class HeldOut:
     squared: tuple[SquaredError, ...]
 
 
-def held_releases(fitted: Fitted) -> tuple[ReleasedTable, ...]:
-    """The tables that were held back, with the groups they count; they follow from the model and the recorded seed.
-
-    Raises:
-        DoorError: What was recorded is not what this version of Sklar holds back.
-    """
-    assert fitted.held is not None
-    options = find_method(fitted.method).stored_options(fitted.options)
-    whole = fitted.whole
-    noise = held_noise(whole, fitted.unit, fitted.check_share, fitted.schema, options)
-    asked = held_tables(fitted.schema, fitted.model, noise, fitted.streams()[1], options)
-    if request_digest(asked) != fitted.held.request:
-        raise DoorError("what was held back is not what this version of Sklar asks for")
-    return tuple(tables_of_step(fitted.schema, fitted.held.label, asked, fitted.held.releases))
-
-
 def held_out(fitted: Fitted, drawn: int, rng: np.random.Generator) -> HeldOut:
     """Compare the model with the tables that were held back, on so many rows drawn from it."""
-    tables, names = held_releases(fitted), fitted.schema.modelled
-    shares = tables_of_rows(tables, fitted.model.simulate_rounded(drawn, rng))
+    assert fitted.held is not None
+    tables, schema = all_tables(measurements_in([fitted.held])), fitted.schema
+    shares = shares_of_rows(tables, schema, fitted.model.simulate_rounded(drawn, rng))
     squared = [squared_error(table, share, fitted.rows) for table, share in zip(tables, shares, strict=True)]
     together = score_together(squared)
     assert together is not None
     bad = [check.at for check in residuals(tables, shares, [fitted.rows] * len(tables), drawn) if check.contradicts]
-    has_target = fitted.options.get("target") is not None and len(names) > 1
+    target = getattr(fitted.setting.options, "target", None)
+    has_target = target is not None and len(schema.modelled) > 1
     return HeldOut(
-        tables=tuple(score_table(names, error) for error in squared),
+        tables=tuple(score_table(error) for error in squared),
         together=together,
-        contradicted=tuple(tuple(names[column] for column in tables[at].columns) for at in bad),
-        auc=_auc_of(tables[-1], shares[-1], names, rng) if has_target else None,
+        contradicted=tuple(tuple(tables[at].query.columns) for at in bad),
+        auc=_auc_of(tables[-1], shares[-1], rng) if has_target else None,
         squared=tuple(squared),
     )
 
 
-def _auc_of(
-    table: ReleasedTable, share: Floats, names: tuple[str, ...], rng: np.random.Generator
-) -> ScorecardAuc | None:
+def _auc_of(table: Measurement, share: Floats, rng: np.random.Generator) -> ScorecardAuc | None:
     """The scorecard scores a cell by the odds that the model gives the upper half of the target there."""
-    if table.observed.shape[-1] != 2:
+    if table.values.shape[-1] != 2:
         return None
-    mine, told = share.reshape(-1, 2), table.observed.reshape(-1, 2)
+    mine, told = share.reshape(-1, 2), table.values.reshape(-1, 2)
     points = mine[:, 1] / np.maximum(mine.sum(axis=1), 1e-300)
     fresh = rng.normal(0.0, table.sigma, (REDRAWN, *told.shape))
     spread = float(np.std([auc(points, told + more) for more in fresh]))
     return ScorecardAuc(
-        columns=tuple(names[column] for column in table.columns), model=auc(points, mine), value=auc(points, told),
+        columns=tuple(table.query.columns), model=auc(points, mine), value=auc(points, told),
         spread=spread,
     )  # fmt: skip
 

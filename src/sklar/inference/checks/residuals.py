@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.inference.released_tables import ReleasedTable
+from sklar.inference.tables import is_interaction, measured_part
+from sklar.release.measurements import Measurement
 
 FALSE_ALARMS = 0.01
 """How often at most any table at all is named although the rows do come from the model."""
@@ -34,7 +35,7 @@ class Residual:
 
 
 def residuals(
-    tables: Sequence[ReleasedTable], shares: Sequence[Floats], rows: Sequence[float], drawn: float
+    tables: Sequence[Measurement], shares: Sequence[Floats], rows: Sequence[float], drawn: float
 ) -> tuple[Residual, ...]:
     """Chi-square of every table against the shares that rows of the model have in its cells.
 
@@ -49,9 +50,9 @@ def residuals(
     found: list[tuple[float, float]] = []
     for table, share, n in zip(tables, shares, rows, strict=True):
         chance = np.maximum(n * share, LEAST_CHANCE) * (1.0 + n / drawn)
-        left = table.told(table.observed) - table.told(n * share)
+        left = measured_part(table, table.values.astype(np.float64)) - measured_part(table, n * share)
         mean, variance = _moments(table, table.sigma**2 + chance)
-        total = float(np.sum(left**2 if table.interaction else left**2 / (table.sigma**2 + chance)))
+        total = float(np.sum(left**2 if is_interaction(table) else left**2 / (table.sigma**2 + chance)))
         freedom = 2.0 * mean**2 / variance
         found.append((total / mean, float(chi2.sf(total / mean * freedom, freedom))))
     bad = holm([p for _, p in found], FALSE_ALARMS)
@@ -74,12 +75,12 @@ def holm(p_values: Sequence[float], level: float) -> frozenset[int]:
     return frozenset(rejected)
 
 
-def _moments(table: ReleasedTable, variance: Floats) -> tuple[float, float]:
+def _moments(table: Measurement, variance: Floats) -> tuple[float, float]:
     """Mean and variance of the sum of squares of independent normals: weighted to 1 each, or projected.
 
     With P the projection, tr(P V) and 2 tr((P V)^2) = 2 v' (P o P) v; P is a product over axes of I - 1/k.
     """
-    if not table.interaction:
+    if not is_interaction(table):
         return float(variance.size), 2.0 * variance.size
     spread = variance
     for axis, size in enumerate(variance.shape):

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklar.inference.released_tables import ReleasedTable
+from sklar.inference.tables import partitions_of
 from sklar.model.margins.margin import Margin
 from sklar.model.vine.intervals import half_width
+from sklar.release.measurements import Measurement
 from sklar.schema.columns import Column
 from sklar.schema.numbers import Integer, Real
 
@@ -34,9 +35,9 @@ class Width:
     worth: float
 
 
-def column_width(column: Column, margin: Margin, tables: Sequence[ReleasedTable], rows: float) -> Width | None:
+def column_width(column: Column, margin: Margin, tables: Sequence[Measurement], rows: float) -> Width | None:
     """Widths for a column, by the released histogram of it that tells each best; None if there is none."""
-    own = [table for table in tables if len(table.columns) == 1]
+    own = [table for table in tables if len(table.query.columns) == 1]
     if not own:
         return None
     quietest = min(own, key=lambda table: table.sigma)
@@ -50,19 +51,22 @@ def rows_worth(sigma: float, rows: float, share: float = TYPICAL_SHARE) -> float
     return rows / (1.0 + sigma**2 / (rows * share * (1.0 - share)))
 
 
-def _mean_width(column: Column, margin: Margin, table: ReleasedTable, rows: float) -> float | None:
+def _mean_width(column: Column, margin: Margin, table: Measurement, rows: float) -> float | None:
     """The mean weighs each cell by how far its numbers lie from the mean: s sqrt(sum (x - mean)^2) / n."""
     if not isinstance(column, Integer | Real):
         return None
     mass = margin.dense()[: column.value_cells]
-    values, group = column.grid.starts[: column.value_cells].astype(np.float64), table.lookups[0][: column.value_cells]
-    held = np.bincount(group, mass, table.observed.size)
-    codes = np.bincount(group, minlength=table.observed.size)
+    values, group = (
+        column.grid.starts[: column.value_cells].astype(np.float64),
+        partitions_of(table)[0][: column.value_cells],
+    )
+    held = np.bincount(group, mass, table.values.size)
+    codes = np.bincount(group, minlength=table.values.size)
     if not held.sum() > 0:
         return None
     # Cells without mass still carry noise: they stand at the middle of their codes.
     weight = np.where(held[group] > 0, mass / np.maximum(held[group], 1e-300), 1.0 / np.maximum(codes[group], 1))
-    centre = np.bincount(group, weight * values, table.observed.size)
+    centre = np.bincount(group, weight * values, table.values.size)
     mean = float(held @ centre / held.sum())
     spread = math.sqrt(float(np.sum((centre[codes > 0] - mean) ** 2)))
     return half_width(table.noise.kind, table.sigma, 1, COVERAGE) * spread / (rows * float(held.sum()))

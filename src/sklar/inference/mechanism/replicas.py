@@ -10,14 +10,13 @@ the model is like the truth: the parametric bootstrap (Efron and Tibshirani 1993
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sklar.counting.code_table import CodeTable, CountedTable
 from sklar.inference.fitted import Fitted
 from sklar.inference.mechanism.simulated import SimulatedDoor
-from sklar.inference.mechanism.sums import CodeTable
-from sklar.methods.registry import find_method
 from sklar.model.protocol import TableModel
 from sklar.sample.assemble import assemble
 from sklar.sample.decode import SampledTable, decode, decode_column
@@ -72,13 +71,11 @@ class Replica:
 def fit_replica(mechanism: Mechanism, entropy: int, index: int) -> tuple[TableModel, CodeTable]:
     """One replica, and the rows it was fitted to; the same for the same seed and index, whatever else is made."""
     stream = named_streams(entropy, _offset(index))
-    fitted, method = mechanism.fitted, find_method(mechanism.fitted.method)
+    fitted, setting = mechanism.fitted, mechanism.fitted.setting
     drawn = rows_of(mechanism, fitted.model, mechanism.rows, stream("rows"))
-    door = SimulatedDoor(
-        schema=fitted.schema, allowance=fitted.allowance, unit=fitted.unit, codes=drawn, rng=stream("noise"),
-        prior=fitted.prior, known=fitted.known,
-    )  # fmt: skip
-    return method.fit(door, method.stored_options(fitted.options), stream("fit")), drawn
+    door = SimulatedDoor(rows=CountedTable(fitted.schema, drawn), unit=setting.unit, rng=stream("noise"))
+    rows = drawn.rows if setting.unit.neighbours == "replace" else None
+    return fitted.method.fit(replace(setting, rows=rows, generator=lambda: stream("fit")), door), drawn
 
 
 def make_replica(mechanism: Mechanism, entropy: int, index: int) -> Replica:

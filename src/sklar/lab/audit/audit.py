@@ -19,7 +19,6 @@ from sklar.accounting.unit import Neighbours, Unit, unit_of
 from sklar.arrays import Floats
 from sklar.errors import SklarWarning, UsageError
 from sklar.lab.audit.neighbours import KEY, SCHEMA, NeighbourPair, neighbour_pairs
-from sklar.lab.audit.requests import Notes
 from sklar.lab.audit.statistic import (
     ALL,
     Seen,
@@ -38,8 +37,7 @@ from sklar.notebook import notebook_bar
 from sklar.pipeline.fit.request import DEFAULT_DELTA, fit_request
 from sklar.pipeline.fit.run import releases
 from sklar.pipeline.model import Model
-from sklar.release.replay import Asked
-from sklar.release.values import Recorded
+from sklar.release.measurements import Recorded
 from sklar.sample.rng import generator
 from sklar.schema import Person, Schema
 from sklar.schema.reading import ReadOptions
@@ -54,8 +52,6 @@ ENOUGH_BITS = 80.0
 KNOWN = 0.9
 """Where the noise on counts alone amounts to so much of the claimed mu, nothing is learned from fits kept for it."""
 Progress = Callable[[str, float], None]
-Told = tuple[Sequence[Recorded], Sequence[tuple[Asked, ...] | None]]
-"""The releases of a fit, and for each step what they answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +191,7 @@ def audit(
     tables = neighbour_pairs(method, relation, pairs, schema)
     tell = progress or notebook_bar("auditing") or (lambda what, fraction: None)
     settings = {"method": method, "epsilon": epsilon, "delta": delta, "neighbours": relation, **options}
-    source = _Fits(fit, schema, settings, Notes(method, options)) if fit is not None else _Releases(schema, settings)
+    source = _Fits(fit, schema, settings) if fit is not None else _Releases(schema, settings)
     run = _Run(source=source, settings=settings, unit=unit, half=runs // 2, tell=tell)
     found = run.judge(tables, 1 - confidence)
     mu = together([judged.told for judged in found], (1 - confidence) / (1 + len(found)))
@@ -212,14 +208,13 @@ def audit(
 
 
 class _Fits:
-    """Whole fits, by whatever fits; what they asked for is told by a replay."""
+    """Whole fits, by whatever fits."""
 
-    def __init__(self, fit: Callable[..., Model], schema: Schema, settings: Mapping[str, Any], notes: Notes):
-        self._fit, self._schema, self._settings, self._notes = fit, schema, settings, notes
+    def __init__(self, fit: Callable[..., Model], schema: Schema, settings: Mapping[str, Any]):
+        self._fit, self._schema, self._settings = fit, schema, settings
 
-    def __call__(self, table: Any) -> Told:
-        model = self._fit(table, self._schema, **self._settings)
-        return model.releases, self._notes.requests(model)
+    def __call__(self, table: Any) -> Sequence[Recorded]:
+        return self._fit(table, self._schema, **self._settings).releases
 
 
 class _Releases:
@@ -234,12 +229,11 @@ class _Releases:
         self._settings = {"read": ReadOptions(threads=1), **settings}  # starting more takes longer than so few rows do
         self._last: str | None = None
 
-    def __call__(self, table: Any) -> Told:
+    def __call__(self, table: Any) -> Sequence[Recorded]:
         found = releases(fit_request(table, self._schema, **self._settings), self._last)
         if self._last is None:
-            labels = [step.label for step in found.recorded]
-            self._last = labels[-1] if labels.count(labels[-1]) == 1 else ""
-        return found.recorded, found.asked
+            self._last = found[-1].label
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +248,7 @@ class _Judged:
 class _Run:
     """The fits of one audit."""
 
-    source: Callable[[Any], Told]
+    source: Callable[[Any], Sequence[Recorded]]
     settings: Mapping[str, Any]
     unit: Unit
     half: int
@@ -264,18 +258,18 @@ class _Run:
         """Fit the table that all pairs begin with, then each neighbour, and see what tells them apart."""
         steps, sides = 1 + len(tables), [pair.side(self.unit, is_other=False) for pair in tables]
         fits = self._fits(tables[0].one, "fitting the first table", 0, steps)
-        first = [[look(*fit, side) for side in sides] for fit in fits]
+        first = [[look(fit, side) for side in sides] for fit in fits]
         out: list[_Judged] = []
         for at, pair in enumerate(tables):
             fits = self._fits(pair.other, f"fitting its neighbour: {pair.name}", at + 1, steps)
             side = pair.side(self.unit, is_other=True)
-            second = [look(*fit, side) for fit in fits]
+            second = [look(fit, side) for fit in fits]
             share = tail / (1 + len(tables))  # one part is for all pairs together
             out.append(_judge(pair.name, [seen[at] for seen in first], second, self.settings, share))
         return out
 
-    def _fits(self, table: Any, what: str, step: int, steps: int) -> Iterator[Told]:
-        """The releases of each fit, and the tables they answer."""
+    def _fits(self, table: Any, what: str, step: int, steps: int) -> Iterator[Sequence[Recorded]]:
+        """The releases of each fit."""
         for at in range(self.half):
             self.tell(what, (step + at / self.half) / steps)
             with warnings.catch_warnings():

@@ -14,23 +14,49 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Floats
-from sklar.release.door import SplitNorms, TableDistance, TailNorms
-from sklar.release.features import (
-    BASIS_BITS,
-    Coefficients,
-    Contrasts,
-    Feature,
-    PairSums,
-    SampledTaus,
-    StarSums,
-    TauVector,
-)
+from sklar.release.choices import Score, SplitNorms, TableDistance, TailNorms
+from sklar.release.coefficients import BASIS_BITS, Coefficients
+from sklar.release.counts import Counts, Interaction, PairCounts, Partitioned
+from sklar.release.measurements import Query, SumsQuery
 from sklar.release.scores import SCORE_BITS, Scores
+from sklar.release.sphere import Contrasts, PairSums, StarSums
+from sklar.release.taus import SampledTaus, TauVector
 
 Codes = Mapping[str, npt.NDArray[Any]]
 
 
-def exact_sums(feature: Feature, codes: Codes) -> Floats | None:
+def exact_values(query: Query, codes: Codes) -> Floats | None:
+    """The exact whole numbers of a query, its tables one after the other; None for those that are left out."""
+    if isinstance(query, PairCounts):
+        shape = query.shape
+        groups = [partition[codes[name]] for name, partition in zip(query.columns, query.partitions, strict=True)]
+        pairs = combinations(range(len(shape)), 2)
+        return np.concatenate([_counts([groups[a], groups[b]], [shape[a], shape[b]]) for a, b in pairs])
+    if isinstance(query, Counts | Interaction):
+        values = table_counts(query, codes).reshape(query.shape)
+        for axis, size in enumerate(query.shape if isinstance(query, Interaction) else ()):
+            values = size * values - values.sum(axis=axis, keepdims=True)
+        return values.ravel()
+    return exact_sums(query, codes)
+
+
+def table_counts(query: Partitioned, codes: Codes) -> Floats:
+    """The counts of a table, cell by cell."""
+    groups = [partition[codes[name]] for name, partition in zip(query.columns, query.partitions, strict=True)]
+    return _counts(groups, query.shape)
+
+
+def _counts(groups: Sequence[npt.NDArray[Any]], shape: Sequence[int]) -> Floats:
+    cells = np.ravel_multi_index(tuple(group.astype(np.int64) for group in groups), tuple(shape))
+    return np.bincount(cells, minlength=int(np.prod(shape))).astype(np.float64)
+
+
+def choice_scores(score: Score, codes: Codes) -> Floats:
+    """The exact scores of the candidates of a choice."""
+    return exact_scores(score, [table_counts(table, codes) for table in score.tables])
+
+
+def exact_sums(feature: SumsQuery, codes: Codes) -> Floats | None:
     """The vector of a feature, in whole units of its resolution; None for those that are left out."""
     if isinstance(feature, StarSums):
         return _star(feature, codes)
@@ -99,8 +125,8 @@ def exact_scores(score: TableDistance | TailNorms | SplitNorms, tables: Sequence
     """The score of each candidate, from the exact counts that it is about."""
     if isinstance(score, TableDistance):
         bonuses = score.bonuses or (0.0,) * len(score.candidates)
-        told = zip(tables, score.candidates, bonuses, strict=True)
-        return np.array([np.abs(table - one.estimate.ravel()).sum() + bonus for table, one, bonus in told])
+        scored = zip(tables, score.candidates, bonuses, strict=True)
+        return np.array([np.abs(table - one.estimate.ravel()).sum() + bonus for table, one, bonus in scored])
     if isinstance(score, TailNorms):
         from scipy.fft import dct
 

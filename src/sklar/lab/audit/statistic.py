@@ -27,11 +27,9 @@ from sklar.accounting.composition.gaussian import analytic_gaussian_epsilon, ana
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
-from sklar.lab.audit.exact import Codes, choice_terms
-from sklar.lab.audit.requests import choice_scale, choice_scores, exact_values
+from sklar.lab.audit.exact import Codes, choice_scores, choice_terms, exact_values
 from sklar.lab.intervals import Estimate, clopper_pearson_high, clopper_pearson_low, normal_quantile, student_quantile
-from sklar.release.replay import Asked, AskedChoice
-from sklar.release.values import NoisyChoice, NoisyCounts, NoisyPairs, NoisySums, Recorded
+from sklar.release.measurements import Choice, Measurement, Recorded
 from sklar.schema.table import Schema
 
 POWER = 0.9
@@ -84,31 +82,30 @@ class Side:
     is_other: bool
 
 
-def look(releases: Sequence[Recorded], asked: Sequence[tuple[Asked, ...] | None], side: Side) -> Seen:
+def look(releases: Sequence[Recorded], side: Side) -> Seen:
     """Boil down the releases of one fit."""
     ratio = information = bits = 0.0
     moved, laplace, scale, parts = 0, False, math.inf, list[bytes]()
     sums: dict[str, Floats] = {}
     residuals: dict[str, tuple[float, float, int]] = {}
-    for at, (step, requests) in enumerate(zip(releases, asked, strict=True)):
+    for at, step in enumerate(releases):
         for place, release in enumerate(step.releases):
-            label, request = f"{at} {step.label} {place}", None if requests is None else requests[place]
-            if isinstance(release, NoisyChoice) and isinstance(request, AskedChoice):
-                one, other = (choice_scores(request, codes) for codes in (side.one, side.other))
-                more = choice_terms(one, other, choice_scale(request, side.unit), release.indices)
+            label = f"{at} {step.label} {place}"
+            if isinstance(release, Choice) and release.score is not None:
+                one, other = (choice_scores(release.score, codes) for codes in (side.one, side.other))
+                scale_of_choice = 2.0 * release.score.sensitivity(side.unit) / release.epsilon
+                more = choice_terms(one, other, scale_of_choice, release.indices)
                 ratio, information = ratio + more[0], information + more[1]
-            elif isinstance(release, NoisyCounts | NoisyPairs | NoisySums) and request is not None:
+            elif isinstance(release, Measurement):
                 values, noise = _whole(release)
                 laplace |= noise.kind == "laplace"
                 parts.append(values.tobytes())
-                exact = [exact_values(request, codes, side.schema) for codes in (side.one, side.other)]
+                exact = [exact_values(release.query, codes) for codes in (side.one, side.other)]
                 if exact[0] is None or exact[1] is None:
                     sums[label] = values / noise.scale
                     continue
                 # Where rows share votes, sums are in parts of a vote.
-                fine = (
-                    getattr(request, "resolution", 1.0) / release.resolution if isinstance(release, NoisySums) else 1.0
-                )
+                fine = release.query.resolution / release.resolution
                 found = _table(values, noise, fine * exact[0], fine * exact[1], is_other=side.is_other)
                 ratio, information, moved = ratio + found[0], information + found[1], moved + found[3]
                 residuals[label] = found[2]
@@ -120,10 +117,8 @@ def look(releases: Sequence[Recorded], asked: Sequence[tuple[Asked, ...] | None]
     )  # fmt: skip
 
 
-def _whole(release: NoisyCounts | NoisyPairs | NoisySums) -> tuple[Floats, Noise]:
+def _whole(release: Measurement) -> tuple[Floats, Noise]:
     """The whole numbers of a table, of interactions or of sums, and the noise on them."""
-    if not isinstance(release, NoisySums):
-        return release.counts.ravel().astype(np.float64), release.noise
     noise = Noise(kind=release.noise.kind, scale=release.noise.scale / release.resolution)
     return np.rint(release.values.ravel() / release.resolution), noise
 

@@ -157,7 +157,7 @@ def _block(left: Stack, right: Stack, sizes: Sequence[int], sets: Sets, block: S
 
 
 def _count(stack: Stack, sizes: Sequence[int], sets: Sets) -> tuple[Ints, Ints]:
-    from sklar.rows.kernels.tallies import tally
+    from sklar.counting.tallies import tally
 
     axes = np.array([c for columns in sets for c in columns], dtype=np.int64)
     axis_starts = np.cumsum([0, *(len(columns) for columns in sets)]).astype(np.int64)

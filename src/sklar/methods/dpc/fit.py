@@ -9,7 +9,7 @@ them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
@@ -21,16 +21,18 @@ from sklar.accounting.calibrate import PlannedTables, plan_noise
 from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.arrays import Ints
+from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.methods.dpc.tables import Counted, Margins, drowned_values, fit_counted, merge_values, require_scores
 from sklar.methods.dpc.textbook import advanced_composition_share, classic_gaussian_sigma
 from sklar.methods.dpcopula.margins import public_bins
+from sklar.methods.evidence import Evidence, Measure, Step, ask_in_order, remembered
 from sklar.methods.method import Method, Outline, require_listed, require_number, require_whole
 from sklar.model.onehot.decoding import Decoding
 from sklar.model.onehot.model import OneHotModel
-from sklar.release.door import Door, PairTables, RecodedTable
-from sklar.release.scores import Lookup
+from sklar.release.counts import Counts, PairCounts
+from sklar.release.lookups import Lookup
+from sklar.release.measurements import Request
 from sklar.schema.columns import Column
 from sklar.schema.table import Schema
 
@@ -192,43 +194,93 @@ def laplace_noise(schema: Schema, options: DpcOptions, allowance: Allowance, uni
     return Noise(kind="laplace", scale=unit.l1 / share * (1 + ROUNDING))
 
 
-def fit_with(door: Door, options: DpcOptions, noise: Noise, rng: np.random.Generator) -> OneHotModel:
-    """Count all histograms and pairs with this noise, and fit the copula of values."""
-    names = tuple(door.schema.modelled)
-    public = tuple(public_bins(door.schema[name], options.bins) for name in names)
-    many = [name for name in names if has_rest(door.schema[name], options)]
+NoiseOf = Callable[[Schema, DpcOptions, Allowance, Unit], Noise]
+"""The noise on every table, by schema, options, allowance and unit."""
+
+
+def ask_with(evidence: Evidence[DpcOptions], noise_of: NoiseOf) -> Step | None:
+    """Ask for all histograms and all pairs with the same noise."""
+    setting = evidence.setting
+    noise = noise_of(setting.schema, setting.options, setting.allowance, setting.unit)
+
+    def histograms(evidence: Evidence[DpcOptions]) -> Measure:
+        queries = [
+            Counts(columns=(n,), partitions=(b,)) for n, b in zip(_names(evidence), _public(evidence), strict=True)
+        ]
+        return Measure(label=HISTOGRAMS, requests=tuple(Request(query=query, noise=noise) for query in queries))
+
+    def pairs(evidence: Evidence[DpcOptions]) -> Measure | None:
+        if len(_names(evidence)) < 2:
+            return None
+        # Sensitivity: one row is in one cell of each table whatever the partitions, which are made of measurements.
+        bins = _merged(evidence).bins if _has_rests(evidence) else _public(evidence)
+        query = PairCounts(columns=_names(evidence), partitions=tuple(bins))
+        return Measure(label=PAIRS, requests=(Request(query=query, noise=noise),))
+
     # Pairs come first where they can: bits that are counted in pairs need not be read again for the histograms.
-    counts = _count_pairs(door, names, public, noise) if not many else np.zeros(0, np.int64)
-    ones = [RecodedTable(columns=(n,), lookups=(b,), noise=noise) for n, b in zip(names, public, strict=True)]
-    histograms = [noisy.counts.astype(np.float64) for noisy in door.count_recoded(ones, HISTOGRAMS)]
-    bins, rest = list(public), [np.zeros(0)] * len(names) if many else []
-    for j in map(names.index, many):
-        drowned = drowned_values(histograms[j][: door.schema[names[j]].value_cells], noise.std, options.most_values)
+    return ask_in_order(evidence, *((histograms, pairs) if _has_rests(evidence) else (pairs, histograms)))
+
+
+def _names(evidence: Evidence[DpcOptions]) -> tuple[str, ...]:
+    return tuple(evidence.setting.schema.modelled)
+
+
+@remembered
+def _public(evidence: Evidence[DpcOptions]) -> tuple[Lookup, ...]:
+    setting = evidence.setting
+    return tuple(public_bins(setting.schema[name], setting.options.bins) for name in _names(evidence))
+
+
+@remembered
+def _has_rests(evidence: Evidence[DpcOptions]) -> bool:
+    """Whether rare values of some column share one code in the tables of pairs."""
+    return any(has_rest(evidence.setting.schema[name], evidence.setting.options) for name in _names(evidence))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Merged:
+    """Bins of every column after rare values were merged, its histogram on them, and what was merged."""
+
+    bins: list[Lookup]
+    histograms: list[Floats]
+    rest: list[Floats]
+
+
+@remembered
+def _merged(evidence: Evidence[DpcOptions]) -> _Merged:
+    setting, public, measured = evidence.setting, _public(evidence), evidence.measured(HISTOGRAMS)
+    histograms, bins = [noisy.values.astype(np.float64) for noisy in measured], list(public)
+    rest = [np.zeros(0)] * len(bins) if _has_rests(evidence) else []
+    for j, name in enumerate(_names(evidence)):
+        column = setting.schema[name]
+        if not has_rest(column, setting.options):
+            continue
+        drowned = drowned_values(
+            histograms[j][: column.value_cells], measured[j].noise.std, setting.options.most_values
+        )
         bins[j] = merge_values(public[j], drowned)
         if bins[j].max() < public[j].max():
             rest[j] = histograms[j][bins[j] == bins[j].max()]
             histograms[j] = np.bincount(bins[j], histograms[j]).astype(np.float64)
-    if many:
-        # Sensitivity: one row is in one cell of each table whatever the lookups, which are made of releases.
-        counts = _count_pairs(door, names, tuple(bins), noise)
-    rows = None if door.rows is None else float(max(door.rows, 1))
+    return _Merged(bins=bins, histograms=histograms, rest=rest)
+
+
+def estimate(evidence: Evidence[DpcOptions]) -> OneHotModel:
+    """Fit the copula of values."""
+    setting, merged, pairs = evidence.setting, _merged(evidence), evidence.measured(PAIRS)
+    options = setting.options
     counted = Counted(
-        schema=door.schema, bins=tuple(bins), histograms=tuple(histograms), counts=counts, std=noise.std, rows=rows,
-        rest=tuple(rest),
+        schema=setting.schema, bins=tuple(merged.bins), histograms=tuple(merged.histograms),
+        counts=pairs[0].values if pairs else np.zeros(0, np.int64), std=evidence.measured(HISTOGRAMS)[0].noise.std,
+        rows=None if setting.rows is None else float(max(setting.rows, 1)), rest=tuple(merged.rest),
     )  # fmt: skip
     decoding = Decoding(rounds=options.rounds, weighted=options.projection == "weighted")
-    return fit_counted(counted, options.margins, options.shrink, decoding, rng)
+    return fit_counted(counted, options.margins, options.shrink, decoding, setting.generator())
 
 
 def has_rest(column: Column, options: DpcOptions) -> bool:
     """Whether rare values of a column may share one code."""
     return not (column.ordered or options.published) and column.value_cells > options.most_values
-
-
-def _count_pairs(door: Door, names: tuple[str, ...], bins: tuple[Lookup, ...], noise: Noise) -> Ints:
-    if len(names) < 2:
-        return np.zeros(0, np.int64)
-    return door.count_pairs(PairTables(columns=names, lookups=bins, noise=noise), PAIRS).counts
 
 
 def check(schema: Schema, options: DpcOptions) -> None:
@@ -240,16 +292,6 @@ def _most_groups(column: Column, options: DpcOptions) -> int:
     """Groups of a column in tables of pairs, at most."""
     groups = int(public_bins(column, options.bins).max()) + 1
     return min(groups, options.most_values + 3) if has_rest(column, options) else groups
-
-
-def fit_gauss(door: Door, options: DpcOptions, rng: np.random.Generator) -> OneHotModel:
-    """dpc-gauss through a Door."""
-    return fit_with(door, options, gaussian_noise(door.schema, options, door.allowance, door.unit), rng)
-
-
-def fit_laplace(door: Door, options: DpcOptions, rng: np.random.Generator) -> OneHotModel:
-    """dpc-laplace through a Door."""
-    return fit_with(door, options, laplace_noise(door.schema, options, door.allowance, door.unit), rng)
 
 
 def outline_gauss(
@@ -280,7 +322,8 @@ DPC_GAUSS = Method(
     summary="a Gaussian copula over the values of columns, from noisy tables of all pairs (Gaussian noise)",
     neighbours="replace",
     options=DpcOptions,
-    fit=fit_gauss,
+    ask=lambda evidence: ask_with(evidence, gaussian_noise),
+    estimate=estimate,
     plan=plan_gauss,
     outline=outline_gauss,
     check=check,
@@ -293,7 +336,8 @@ DPC_LAPLACE = Method(
     summary="a Gaussian copula over the values of columns, from noisy tables of all pairs (Laplace noise)",
     neighbours="replace",
     options=DpcOptions,
-    fit=fit_laplace,
+    ask=lambda evidence: ask_with(evidence, laplace_noise),
+    estimate=estimate,
     outline=outline_laplace,
     check=check,
     settle=settle_laplace,

@@ -25,6 +25,7 @@ from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
 from sklar.methods.dpcopula.margins import public_bins, rank_bins
 from sklar.methods.dpcopula.stages import Repair, correlation_matrix, settle_published, take_published
+from sklar.methods.evidence import Evidence, Measure, Step, ask_in_order, remembered
 from sklar.methods.method import Method, Outline, require_listed, require_number, require_whole
 from sklar.model.correlation.bivariate import corr_of_table
 from sklar.model.gaussian import GaussianModel, MixtureModel
@@ -32,7 +33,8 @@ from sklar.model.margins.bins import BinLayout, lay_out_column
 from sklar.model.margins.fit import spread
 from sklar.model.margins.margin import Margin, margin_from_dense
 from sklar.model.margins.transforms import project_to_simplex
-from sklar.release.door import Door, RecodedTable
+from sklar.release.counts import Counts
+from sklar.release.measurements import Request
 from sklar.schema.columns import BOUGHT, Column, Labels
 from sklar.schema.table import Schema
 
@@ -169,30 +171,73 @@ def plan(schema: Schema, options: HybridOptions) -> tuple[PlannedTables, ...]:
     return tuple(lines)
 
 
-def fit(door: Door, options: HybridOptions, rng: np.random.Generator) -> MixtureModel:
-    """Count cells, margins in cells and pairs in cells, and fit a copula in every cell."""
-    split = split_columns(door.schema, options)
-    lines = plan(door.schema, options)
-    noises = plan_noise(door.allowance, door.unit, lines)
-    noise = {line.label: found for line, found in zip(lines, noises, strict=True)}
-    columns = [door.schema[door.schema.modelled[j]] for j in split.large]
-    wide = [public_bins(column, options.bins) for column in columns]
-    chosen = list(combinations(range(len(split.large)), 2))
-    cells = _count_tables(door, split, [((), ())], noise, CELLS)[0].reshape(-1)
-    margins = _count_tables(door, split, [((a,), (wide[a],)) for a in range(len(wide))], noise, MARGINS)
-    ranks = [rank_bins(c, options.ranks, m.sum(axis=0)) for c, m in zip(columns, margins, strict=True)]
-    # Sensitivity: one row is in one cell of each table whatever the lookups, which are made of releases.
-    pairs = _count_tables(door, split, [((a, b), (ranks[a], ranks[b])) for a, b in chosen], noise, PAIRS)
-    rows = float(max(door.rows, 1)) if door.rows is not None else max(float(cells.sum()), 1.0)
+def ask(evidence: Evidence[HybridOptions]) -> Step | None:
+    """Ask for the cells, for margins in cells, and for pairs in cells."""
+    return ask_in_order(evidence, _ask_cells, _ask_margins, _ask_pairs)
+
+
+@remembered
+def _split_of(evidence: Evidence[HybridOptions]) -> CellSplit:
+    return split_columns(evidence.setting.schema, evidence.setting.options)
+
+
+@remembered
+def _noise_of(evidence: Evidence[HybridOptions]) -> dict[str, Noise]:
+    setting = evidence.setting
+    lines = plan(setting.schema, setting.options)
+    noises = plan_noise(setting.allowance, setting.unit, lines)
+    return {line.label: found for line, found in zip(lines, noises, strict=True)}
+
+
+@remembered
+def _wide(evidence: Evidence[HybridOptions]) -> list[NDArray[np.int32]]:
+    """Bins of the large columns for their margins."""
+    return [public_bins(column, evidence.setting.options.bins) for column in _large_columns(evidence)]
+
+
+def _large_columns(evidence: Evidence[HybridOptions]) -> list[Column]:
+    schema = evidence.setting.schema
+    return [schema[schema.modelled[j]] for j in _split_of(evidence).large]
+
+
+@remembered
+def _ask_cells(evidence: Evidence[HybridOptions]) -> Measure | None:
+    return _ask_tables(evidence, [((), ())], CELLS)
+
+
+@remembered
+def _ask_margins(evidence: Evidence[HybridOptions]) -> Measure | None:
+    return _ask_tables(evidence, [((a,), (bins,)) for a, bins in enumerate(_wide(evidence))], MARGINS)
+
+
+@remembered
+def _ask_pairs(evidence: Evidence[HybridOptions]) -> Measure | None:
+    margins, most = _tables(evidence, MARGINS), evidence.setting.options.ranks
+    ranks = [rank_bins(c, most, m.sum(axis=0)) for c, m in zip(_large_columns(evidence), margins, strict=True)]
+    # Sensitivity: one row is in one cell of each table whatever the partitions, which are made of measurements.
+    chosen = combinations(range(len(ranks)), 2)
+    return _ask_tables(evidence, [((a, b), (ranks[a], ranks[b])) for a, b in chosen], PAIRS)
+
+
+def estimate(evidence: Evidence[HybridOptions]) -> MixtureModel:
+    """Fit a copula in every cell."""
+    setting, split, noise = evidence.setting, _split_of(evidence), _noise_of(evidence)
+    options, wide = setting.options, _wide(evidence)
+    cells, margins, pairs = (
+        _tables(evidence, CELLS)[0].reshape(-1),
+        _tables(evidence, MARGINS),
+        _tables(evidence, PAIRS),
+    )
+    rows = float(max(setting.rows, 1)) if setting.rows is not None else max(float(cells.sum()), 1.0)
     weights = project_to_simplex(cells, rows)
     seen = MeasuredCells(
         rows=weights * rows,
         margins=[_shares(m, weights * rows, 0.0 if options.published else noise[MARGINS].std) for m in margins],
         corr=_cell_correlations(pairs, weights * rows, len(split.large), noise, options),
     )
-    layouts = [lay_out_column(column) for column in columns]
-    models = tuple(_cell_model(door.schema, split, wide, layouts, seen, cell) for cell in range(split.cells))
-    return _mixture(door.schema, split, weights, models, rows)
+    layouts = [lay_out_column(column) for column in _large_columns(evidence)]
+    models = tuple(_cell_model(setting.schema, split, wide, layouts, seen, cell) for cell in range(split.cells))
+    return _mixture(setting.schema, split, weights, models, rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -204,29 +249,33 @@ class MeasuredCells:
     corr: Floats
 
 
-def _count_tables(
-    door: Door,
-    split: CellSplit,
+def _ask_tables(
+    evidence: Evidence[HybridOptions],
     asked: list[tuple[tuple[int, ...], tuple[NDArray[np.int32], ...]]],
-    noise: dict[str, Noise],
     label: str,
-) -> list[Floats]:
-    """Noisy tables with the cells as the first axis."""
+) -> Measure | None:
+    """A step that measures tables with the cells as the first axes."""
     if not asked:
-        return []
-    names = door.schema.modelled
-    first = tuple(names[j] for j in split.small)
-    kept = split.lookups
+        return None
+    schema, split = evidence.setting.schema, _split_of(evidence)
+    names, first, kept = schema.modelled, tuple(schema.modelled[j] for j in split.small), split.lookups
     if not first and label == CELLS:  # no small column: one cell, which holds every row; counted on one large column
-        first, kept = (names[0],), (np.zeros(door.schema.size(names[0]), dtype=np.int32),)
-    tables = [
-        RecodedTable(
-            columns=(*first, *(names[split.large[a]] for a in large)), lookups=(*kept, *lookups), noise=noise[label]
-        )
-        for large, lookups in asked
+        first, kept = (names[0],), (np.zeros(schema.size(names[0]), dtype=np.int32),)
+    noise = _noise_of(evidence)[label]
+    queries = [
+        Counts(columns=(*first, *(names[split.large[a]] for a in large)), partitions=(*kept, *partitions))
+        for large, partitions in asked
     ]
-    found = door.count_recoded(tables, label)
-    return [x.counts.reshape(split.cells, *x.counts.shape[len(split.small) :]).astype(np.float64) for x in found]
+    return Measure(label=label, requests=tuple(Request(query=query, noise=noise) for query in queries))
+
+
+def _tables(evidence: Evidence[HybridOptions], label: str) -> list[Floats]:
+    """Noisy tables with the cells as the first axis."""
+    split = _split_of(evidence)
+    return [
+        one.values.reshape(split.cells, *one.values.shape[len(split.small) :]).astype(np.float64)
+        for one in evidence.measured(label)
+    ]
 
 
 def _shares(counts: Floats, rows: Floats, std: float) -> Floats:
@@ -327,7 +376,8 @@ HYBRID = Method(
     summary="cells of the small columns from noisy counts, a Gaussian copula of the large columns in each",
     neighbours="replace",
     options=HybridOptions,
-    fit=fit,
+    ask=ask,
+    estimate=estimate,
     plan=plan,
     outline=outline,
     settle=settle_published,

@@ -20,7 +20,7 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
-from sklar.methods.dpcopula.margins import measure_named
+from sklar.methods.dpcopula.margins import NamedStage, named_steps
 from sklar.methods.dpcopula.stages import (
     StagedOptions,
     correlation_matrix,
@@ -30,12 +30,13 @@ from sklar.methods.dpcopula.stages import (
     take_published,
     vector_noise,
 )
+from sklar.methods.evidence import Evidence, Measure, Step, ask_in_order, remembered
 from sklar.methods.method import Method, Outline, require_listed, require_whole
 from sklar.model.correlation.bivariate import corr_from_tau, rank_groups, tie_share
 from sklar.model.gaussian import GaussianModel, ReorderedModel, reordered_margin
 from sklar.model.margins.margin import Margin
-from sklar.release.door import Door
-from sklar.release.features import SampledTaus, TauVector
+from sklar.release.measurements import Request
+from sklar.release.taus import SampledTaus, TauVector
 from sklar.schema.table import Schema
 
 Order = Literal["schema", "random"]
@@ -79,36 +80,67 @@ def plan(schema: Schema, options: KendallOptions) -> tuple[PlannedLine, ...]:
     return plan_stages(schema, options, TAUS)
 
 
-def fit(door: Door, options: KendallOptions, rng: np.random.Generator) -> GaussianModel | ReorderedModel:
-    """Measure margins, then taus on ranks that the noisy margins suggest, and join them."""
-    measured = measure_named(door, options.margin_stage(door.allowance), options.margins)
-    codes = tuple(_codes(door.schema, margin, options.order, rng) for margin in measured.margins)
-    placed = tuple(reordered_margin(margin, code) for margin, code in zip(measured.margins, codes, strict=True))
-    corr = _measure_corr(door, placed, codes, options, rng)
-    model = GaussianModel(margins=placed, corr=corr, rows_estimate=max(round(measured.rows), 1))
+MARGINS = named_steps(
+    lambda evidence: NamedStage(
+        setting=evidence.setting,
+        allowance=evidence.setting.options.margin_stage(evidence.setting.allowance),
+        name=evidence.setting.options.margins,
+    )
+)
+
+
+def ask(evidence: Evidence[KendallOptions]) -> Step | None:
+    """Ask for margins, then for taus on ranks that the noisy margins suggest."""
+    return ask_in_order(evidence, MARGINS.ask, _ask_taus)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Ranked:
+    """Columns as they are ranked: their codes in that order, their margins by it, and the rank of each code."""
+
+    codes: tuple[Ints, ...]
+    margins: tuple[Margin, ...]
+    ranks: tuple[NDArray[np.int32], ...]
+    sample_seed: int
+
+
+@remembered
+def _ranked(evidence: Evidence[KendallOptions]) -> _Ranked:
+    setting, measured = evidence.setting, MARGINS.estimate(evidence).margins
+    rng = setting.generator()
+    codes = tuple(_codes(setting.schema, margin, setting.options.order, rng) for margin in measured)
+    placed = tuple(reordered_margin(margin, code) for margin, code in zip(measured, codes, strict=True))
+    most = PUBLISHED_RANKS if setting.options.published else RANKS
+    ranks = tuple(rank_groups(margin, most).astype(np.int32) for margin in placed)
+    return _Ranked(codes=codes, margins=placed, ranks=ranks, sample_seed=int(rng.integers(0, 2**62)))
+
+
+@remembered
+def _ask_taus(evidence: Evidence[KendallOptions]) -> Measure | None:
+    """The step that measures taus; None where there is nothing to compare."""
+    setting = evidence.setting
+    rows, options, columns = setting.rows, setting.options, tuple(setting.schema.modelled)
+    if len(columns) < 2 or rows is None or rows < 2:
+        return None
+    ranked, stage = _ranked(evidence), options.vector_stage(setting.allowance)
+    lookups = tuple(ranks[np.argsort(code)] for ranks, code in zip(ranked.ranks, ranked.codes, strict=True))
+    compared = compared_rows(options, len(columns), int(rows), stage)
+    if compared < rows:
+        query = SampledTaus(columns=columns, lookups=lookups, rows=compared, seed=ranked.sample_seed)
+    else:
+        query = TauVector(columns=columns, lookups=lookups, rows=compared)
+    return Measure(label=TAUS, requests=(Request(query=query, noise=tau_noise(query, stage, setting.unit, options)),))
+
+
+def estimate(evidence: Evidence[KendallOptions]) -> GaussianModel | ReorderedModel:
+    """Join the margins by the Gaussian copula of the taus; columns are independent where none were measured."""
+    measured, ranked, options = MARGINS.estimate(evidence), _ranked(evidence), evidence.setting.options
+    taus = evidence.measured(TAUS)
+    corr = correlations(taus[0].values, ranked.margins, ranked.ranks, options) if taus else np.eye(len(ranked.margins))
+    model = GaussianModel(margins=ranked.margins, corr=corr, rows_estimate=max(round(measured.rows), 1))
     if options.order == "schema":
         return model
-    return ReorderedModel(margins=measured.margins, inner=model, codes=codes)
-
-
-def _measure_corr(
-    door: Door, placed: tuple[Margin, ...], codes: tuple[Ints, ...], options: KendallOptions, rng: np.random.Generator
-) -> Floats:
-    """The correlation matrix from taus measured at the Door; independence where there is nothing to compare."""
-    if len(placed) < 2 or door.rows is None or door.rows < 2:
-        return np.eye(len(placed))
-    most = PUBLISHED_RANKS if options.published else RANKS
-    groups = tuple(rank_groups(margin, most).astype(np.int32) for margin in placed)
-    lookups = tuple(group[np.argsort(code)] for group, code in zip(groups, codes, strict=True))
-    stage, columns = options.vector_stage(door.allowance), tuple(door.schema.modelled)
-    compared = compared_rows(options, len(columns), int(door.rows), stage)
-    if compared < door.rows:
-        seed = int(rng.integers(0, 2**62))
-        feature = SampledTaus(columns=columns, lookups=lookups, rows=compared, seed=seed)
-    else:
-        feature = TauVector(columns=columns, lookups=lookups, rows=compared)
-    noisy = door.sum(feature, tau_noise(feature, stage, door.unit, options), TAUS)
-    return correlations(noisy.values, placed, groups, options)
+    return ReorderedModel(margins=measured.margins, inner=model, codes=ranked.codes)
 
 
 def compared_rows(options: KendallOptions, columns: int, rows: int, stage: Allowance) -> int:
@@ -175,7 +207,8 @@ KENDALL = Method(
     relations=("replace",),
     why_not="how far one row moves Kendall's tau depends on the number of rows, which add-remove keeps private",
     options=KendallOptions,
-    fit=fit,
+    ask=ask,
+    estimate=estimate,
     plan=plan,
     outline=outline,
     settle=settle_published,

@@ -18,7 +18,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedLine
 from sklar.accounting.unit import Unit
 from sklar.errors import NoSignalWarning, UsageError
-from sklar.methods.dpcopula.margins import measure_named
+from sklar.methods.dpcopula.margins import NamedStage, named_steps
 from sklar.methods.dpcopula.stages import (
     StagedOptions,
     correlation_matrix,
@@ -28,11 +28,12 @@ from sklar.methods.dpcopula.stages import (
     take_published,
     vector_noise,
 )
+from sklar.methods.evidence import Evidence, Measure, Step, ask_in_order, remembered
 from sklar.methods.method import Method, Outline, require_listed, require_whole
 from sklar.model.gaussian import GaussianModel
 from sklar.model.margins.margin import Margin, u_edges
-from sklar.release.door import Door
-from sklar.release.features import BlockLikelihoods, BlockMeans
+from sklar.release.blocks import BlockLikelihoods, BlockMeans
+from sklar.release.measurements import Request
 from sklar.release.scores import SCORE_BITS, SCORE_LIMIT, Scores
 from sklar.schema.table import Schema
 
@@ -72,23 +73,45 @@ def plan(schema: Schema, options: MleOptions) -> tuple[PlannedLine, ...]:
     return plan_stages(schema, options, MEANS)
 
 
-def fit(door: Door, options: MleOptions, rng: np.random.Generator) -> GaussianModel:
-    """Measure margins, then the mean correlation of their scores over blocks, and join them.
+MARGINS = named_steps(
+    lambda evidence: NamedStage(
+        setting=evidence.setting,
+        allowance=evidence.setting.options.margin_stage(evidence.setting.allowance),
+        name=evidence.setting.options.margins,
+    )
+)
+
+
+def ask(evidence: Evidence[MleOptions]) -> Step | None:
+    """Ask for margins, then for the mean correlation of their scores over blocks."""
+    return ask_in_order(evidence, MARGINS.ask, _ask_means)
+
+
+@remembered
+def _ask_means(evidence: Evidence[MleOptions]) -> Measure | None:
+    """The step that measures correlations; None where there are none to measure.
 
     A public number of rows was found large enough before anything was charged. Where rows come and go their number is
     known with noise only, after the margins were paid for: too few leave the columns independent, with a warning.
     """
-    stage = options.vector_stage(door.allowance)
-    measured = measure_named(door, options.margin_stage(door.allowance), options.margins)
-    corr = np.eye(len(measured.margins))
-    if len(measured.margins) > 1 and _has_enough(len(measured.margins), measured.rows, options, stage, door.unit):
-        scores = Scores(
-            columns=tuple(door.schema.modelled), lookups=tuple(normal_scores(margin) for margin in measured.margins)
-        )
-        blocks, seed = _blocks(measured.rows, options), int(rng.integers(0, 2**62))
-        feature = _FEATURES[options.estimate](scores=scores, blocks=blocks, seed=seed)
-        noisy = door.sum(feature, vector_noise(feature, stage, door.unit, options.noise), MEANS)
-        corr = correlation_matrix(noisy.values, len(measured.margins), options.repair)
+    setting, measured = evidence.setting, MARGINS.estimate(evidence)
+    options, columns = setting.options, len(measured.margins)
+    stage = options.vector_stage(setting.allowance)
+    if columns < 2 or not _has_enough(columns, measured.rows, options, stage, setting.unit):
+        return None
+    lookups = tuple(normal_scores(margin) for margin in measured.margins)
+    scores = Scores(columns=tuple(setting.schema.modelled), lookups=lookups)
+    blocks, seed = _blocks(measured.rows, options), int(setting.generator().integers(0, 2**62))
+    query = _FEATURES[options.estimate](scores=scores, blocks=blocks, seed=seed)
+    noise = vector_noise(query, stage, setting.unit, options.noise)
+    return Measure(label=MEANS, requests=(Request(query=query, noise=noise),))
+
+
+def estimate(evidence: Evidence[MleOptions]) -> GaussianModel:
+    """Join the margins by the mean correlations; columns are independent where none were measured."""
+    measured, means = MARGINS.estimate(evidence), evidence.measured(MEANS)
+    columns, repair = len(measured.margins), evidence.setting.options.repair
+    corr = correlation_matrix(means[0].values, columns, repair) if means else np.eye(columns)
     return GaussianModel(margins=measured.margins, corr=corr, rows_estimate=max(round(measured.rows), 1))
 
 
@@ -188,7 +211,8 @@ MLE = Method(
     neighbours="replace",
     why_no_votes="correlations are worked out in blocks of whole rows",
     options=MleOptions,
-    fit=fit,
+    ask=ask,
+    estimate=estimate,
     plan=plan,
     outline=outline,
     settle=settle_published,

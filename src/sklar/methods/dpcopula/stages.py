@@ -22,7 +22,8 @@ from sklar.methods.dpcopula.margins import MarginName, margin_options, outline_n
 from sklar.methods.margins import plan_margins
 from sklar.methods.method import Outline, require_listed, require_number
 from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
-from sklar.release.features import BlockMeans, TauVector
+from sklar.release.blocks import BlockMeans
+from sklar.release.taus import TauVector
 from sklar.schema.table import Schema
 
 NoiseName = Literal["gaussian", "laplace"]
@@ -118,7 +119,7 @@ def plan_stages(schema: Schema, options: StagedOptions, vector: str) -> tuple[Pl
 
 def vector_noise(feature: TauVector | BlockMeans, stage: Allowance, unit: Unit, kind: NoiseName | None) -> Noise:
     """The noise on every entry of the vector."""
-    l1, l2 = feature.norms(unit)
+    l1, l2 = feature.sensitivity(unit)
     if kind == "laplace":
         return _laplace_within(stage, l1=l1, l2=l2)
     if kind == "gaussian" and stage.measure == "epsilon":

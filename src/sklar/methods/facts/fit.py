@@ -19,20 +19,35 @@ from sklar.accounting.composition.discovery import discovery_settings
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
-from sklar.methods.facts.bounds import Numeric, occupied_range, search_cells, unbounded, with_bounds
+from sklar.methods.evidence import (
+    Discover,
+    Evidence,
+    Measure,
+    Setting,
+    Step,
+    ask_in_order,
+    measure_all,
+    remembered,
+)
+from sklar.methods.facts.bounds import Numeric, Search, occupied_range, search_cells, unbounded, with_bounds
 from sklar.methods.facts.marks import PAY, bounds_to_pay, labels_to_pay, rows_to_pay
-from sklar.release.door import Discovery, Door, RecodedTable
+from sklar.release.choices import Discovery
+from sklar.release.counts import Counts
+from sklar.release.door import Door
+from sklar.release.measurements import Request
 from sklar.schema.columns import ANY_LABEL, INT64_MAX, INT64_MIN, Category, Column, Ignore, Labels
 from sklar.schema.coordinates import coordinates
 from sklar.schema.persons.person import Person
 from sklar.schema.table import Schema
 
+BOUNDS, LABELS, ROWS = "bounds", "labels", "rows of a person"
+"""Labels of the steps."""
 NAME = "facts"
 """As which measuring facts stands in the ledger."""
 PAID_ROWS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100)
 """Bounds that can come out, wider apart the larger: fewer cells have less noise in their tail. None is 1, since with
 one row a person there would be no votes to share, and the promise would be told in other units."""
-CLEAR = 2.0
+MAX_TAIL_SIGMAS = 2.0
 """Standard deviations of its noise that a tail may have: else noise alone would make the bound large."""
 COVERED_PERSONS = 0.95
 """Share of persons all of whose rows are used. More would make weights of single rows small for the sake of a few."""
@@ -96,34 +111,65 @@ def measured_columns(schema: Schema) -> int:
     return len(bounds_to_pay(schema)) + len(labels_to_pay(schema)) + rows_to_pay(schema)
 
 
-def measure_facts(door: Door, schema: Schema, *, keep_listed: bool = False) -> MeasuredFacts:
-    """Measure all marked facts, spending the whole allowance of the Door.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactsOptions:
+    """What is measured about a schema.
 
-    Args:
-        door: A Door over the `measuring_schema` of the same schema.
-        schema: The schema with the marks.
+    Attributes:
+        marked: The schema with the marks; that of the setting is its `measuring_schema`.
         keep_listed: The custodian vouches for the stated bounds and labels: search within the former, keep the latter.
             Facts that come of it are `assumed`.
     """
-    noise = door.allowance.noise(door.unit, measured_columns(schema))
-    columns = {**dict(schema), **_bounds(door, schema, noise, keep_listed), **_found(door, schema, noise, keep_listed)}
-    return settled(schema, columns, _rows_of_person(door, schema, noise))
+
+    marked: Schema
+    keep_listed: bool = False
 
 
-def _rows_of_person(door: Door, schema: Schema, noise: Noise) -> int | None:
-    """The most rows of a person to be used: those of most persons, as far as the noise lets it tell; None if stated.
+def measure_facts(setting: Setting[FactsOptions], door: Door) -> MeasuredFacts:
+    """Measure all marked facts through a Door over the `measuring_schema`."""
+    return estimate_facts(measure_all(ask_facts, setting, door))
 
-    Each person has one vote in the histogram of their numbers of rows, whatever the number.
+
+def ask_facts(evidence: Evidence[FactsOptions]) -> Step | None:
+    """Ask for all marked facts, spending the whole allowance."""
+    return ask_in_order(evidence, _ask_bounds, _ask_labels, _ask_rows)
+
+
+def estimate_facts(evidence: Evidence[FactsOptions]) -> MeasuredFacts:
+    """Return the schema with the facts that the measurements show."""
+    schema = evidence.setting.options.marked
+    columns = {**dict(schema), **_bounds(evidence), **_found(evidence)}
+    return settled(schema, columns, _rows_of_person(evidence))
+
+
+def _noise(evidence: Evidence[FactsOptions]) -> Noise:
+    setting = evidence.setting
+    return setting.allowance.noise(setting.unit, measured_columns(setting.options.marked))
+
+
+@remembered
+def _ask_rows(evidence: Evidence[FactsOptions]) -> Measure | None:
+    """The histogram of the numbers of rows of persons, where it is marked.
+
+    Each person has one vote in it, whatever the number.
     """
+    schema = evidence.setting.options.marked
     name = coordinates(measuring_schema(schema)).rows_of_person
     if not rows_to_pay(schema) or name is None:
         return None
     lookup = np.searchsorted(PAID_ROWS, np.arange(1, PAID_ROWS[-1] + 1)).astype(np.int32)
-    table = RecodedTable(columns=(name,), lookups=(lookup,), noise=noise)
-    (counted,) = door.count_recoded([table], "rows of a person")
-    total, left = max(int(counted.counts.sum()), 0), np.arange(len(PAID_ROWS))[::-1]
-    beyond = counted.counts.sum() - np.cumsum(counted.counts)
-    enough = beyond <= (1 - COVERED_PERSONS) * total + CLEAR * noise.std * np.sqrt(left)
+    request = Request(query=Counts(columns=(name,), partitions=(lookup,)), noise=_noise(evidence))
+    return Measure(label=ROWS, requests=(request,))
+
+
+def _rows_of_person(evidence: Evidence[FactsOptions]) -> int | None:
+    """The most rows of a person to be used: those of most persons, up to the noise; None if stated."""
+    if ROWS not in evidence:
+        return None
+    (counted,) = evidence.measured(ROWS)
+    total, left = max(int(counted.values.sum()), 0), np.arange(len(PAID_ROWS))[::-1]
+    beyond = counted.values.sum() - np.cumsum(counted.values)
+    enough = beyond <= (1 - COVERED_PERSONS) * total + MAX_TAIL_SIGMAS * counted.noise.std * np.sqrt(left)
     return PAID_ROWS[int(np.argmax(enough))]
 
 
@@ -138,21 +184,31 @@ def settled(schema: Schema, columns: Mapping[str, Column], rows: int | None = No
     return MeasuredFacts(schema=found, notes=tuple(notes))
 
 
-def _bounds(door: Door, schema: Schema, noise: Noise, keep_listed: bool) -> dict[str, Column]:
-    names = bounds_to_pay(schema)
-    if not names:
-        return {}
-    searches = {name: search_cells(_numeric(schema, name), keep_listed=keep_listed) for name in names}
-    tables = [RecodedTable(columns=(name,), lookups=(s.lookup,), noise=noise) for name, s in searches.items()]
-    counted = door.count_recoded(tables, "bounds")
+@remembered
+def _searches(evidence: Evidence[FactsOptions]) -> dict[str, Search]:
+    options = evidence.setting.options
+    names = bounds_to_pay(options.marked)
+    return {name: search_cells(_numeric(options.marked, name), keep_listed=options.keep_listed) for name in names}
+
+
+@remembered
+def _ask_bounds(evidence: Evidence[FactsOptions]) -> Measure | None:
+    noise, searches = _noise(evidence), _searches(evidence)
+    queries = [Counts(columns=(name,), partitions=(search.lookup,)) for name, search in searches.items()]
+    requests = tuple(Request(query=query, noise=noise) for query in queries)
+    return Measure(label=BOUNDS, requests=requests) if requests else None
+
+
+def _bounds(evidence: Evidence[FactsOptions]) -> dict[str, Column]:
+    options = evidence.setting.options
     return {
         name: with_bounds(
-            _numeric(schema, name),
+            _numeric(options.marked, name),
             search,
-            occupied_range(release.counts[: search.cells], noise),
-            keep_listed=keep_listed,
+            occupied_range(measured.values[: search.cells], measured.noise),
+            keep_listed=options.keep_listed,
         )
-        for (name, search), release in zip(searches.items(), counted, strict=True)
+        for (name, search), measured in zip(_searches(evidence).items(), evidence.measured(BOUNDS), strict=True)
     }
 
 
@@ -164,16 +220,25 @@ def label_threshold(schema: Schema, allowance: Allowance, unit: Unit) -> tuple[i
     return discovery_settings(noise, unit, allowance.delta / len(labels_to_pay(schema)))
 
 
-def _found(door: Door, schema: Schema, noise: Noise, keep_listed: bool) -> dict[str, Column]:
-    names = labels_to_pay(schema)
+@remembered
+def _ask_labels(evidence: Evidence[FactsOptions]) -> Discover | None:
+    setting = evidence.setting
+    names = labels_to_pay(setting.options.marked)
     if not names:
-        return {}
-    threshold, floor = label_threshold(schema, door.allowance, door.unit)
-    requests = [Discovery(column=name, noise=noise, threshold=threshold, floor=floor) for name in names]
-    found = door.discover(requests, "labels")
+        return None
+    noise = _noise(evidence)
+    threshold, floor = label_threshold(setting.options.marked, setting.allowance, setting.unit)
+    requests = tuple(Discovery(column=name, noise=noise, threshold=threshold, floor=floor) for name in names)
+    return Discover(label=LABELS, requests=requests)
+
+
+def _found(evidence: Evidence[FactsOptions]) -> dict[str, Column]:
+    options = evidence.setting.options
     return {
-        release.column: with_labels(_labels(schema, release.column), release.labels, keep_listed=keep_listed)
-        for release in found
+        one.discovery.column: with_labels(
+            _labels(options.marked, one.discovery.column), one.labels, keep_listed=options.keep_listed
+        )
+        for one in evidence.found(LABELS)
     }
 
 

@@ -1,52 +1,75 @@
-"""The regime of the DP vine for few rows and many columns: margins, then one sphere of normal scores."""
+"""The vine's regime for few rows and many columns: margins, then one sphere of normal scores."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
+from sklar.methods.evidence import Evidence, Measure, Setting, Step, ask_in_order, remembered
 from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, opening_shares
-from sklar.methods.few_rows.sums import Star, measure_class_pairs, measure_pairs, measure_star, pool_stars
-from sklar.methods.margins import measure_margins
+from sklar.methods.few_rows.sums import (
+    Star,
+    pool_stars,
+    read_moment,
+    read_star,
+    request_class_pairs,
+    request_pairs,
+    request_star,
+)
+from sklar.methods.margins import MarginOptions, MarginStage, margin_steps
 from sklar.methods.vine.options import told_by_sums
 from sklar.model.latent.indirect import Moment, Moments, fit_normals
 from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
 from sklar.model.latent.target import NO_BASIS, Basis, Classes, LevelOrder, class_basis, order_levels, target_classes
 from sklar.model.margins.fit import Histogram
+from sklar.model.margins.likelihood import KnownTotal
 from sklar.model.margins.margin import Margin
-from sklar.release.door import Door, settled
 
-LEAST_SHARE = 1e-3
+MIN_SHARE = 1e-3
 """Smaller parts of the budget buy nothing but noise."""
-
-
-class HasTarget(Protocol):
-    """Options of any method that may name a target."""
-
-    @property
-    def target(self) -> str | None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FewRowsOptions:
-    """What may be changed about the regime of few rows.
-
-    Attributes:
-        target: A column that users will predict.
-        small_shares: Budget for margins, star, pairs and class pairs; chosen from the noise by default.
-    """
-
-    target: str | None = None
-    small_shares: FewRowsShares | None = None
+STAR, STAR_AGAIN, PAIRS, CLASS_PAIRS = "star", "star again", "pairs", "class pairs"
+"""Labels of the steps after the margins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Setting:
-    """What the margins settled: who is scored, who is nominal, and the classes of the target."""
+class FewRowsStage:
+    """What the regime asks for and estimates with, besides its measurements.
+
+    Attributes:
+        setting: That of the fit.
+        allowance: What may be spent.
+        total: The number of rows as it is known before: public, or measured.
+        target: Position of a column that users will predict, or None.
+        shares: Budget for margins, star, pairs and class pairs; chosen from the noise if None.
+    """
+
+    setting: Setting[Any]
+    allowance: Allowance
+    total: KnownTotal
+    target: int | None
+    shares: FewRowsShares | None = None
+
+    @property
+    def noise(self) -> float:
+        """Noise of one correlation if the whole allowance went to correlations."""
+        rows = self.total.rows or 1.0
+        return correlation_noise(self.allowance, self.setting.unit, rows, len(self.setting.schema.modelled))
+
+    @property
+    def opening(self) -> FewRowsShares:
+        """Shares until the star is known."""
+        told = told_by_sums(self.setting.schema)
+        return opening_shares(self.noise, self.target is not None, told) if self.shares is None else self.shares
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LatentLayout:
+    """What the margins decide: which columns are scored, which are nominal, and the classes of the target."""
 
     margins: tuple[Margin, ...]
     rows: float
@@ -67,62 +90,123 @@ class MeasuredFewRows:
         first: The first histogram of each column.
     """
 
-    setting: Setting
+    layout: LatentLayout
     latents: tuple[Latent, ...]
     moments: Moments
     star: Star | None
     first: tuple[Histogram, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FewRowsSteps:
+    """How the regime measures: the next step, the margins' own estimate, and all that was measured."""
+
+    ask: Callable[[Evidence[Any]], Step | None]
+    margins: Callable[[Evidence[Any]], tuple[Margin, ...]]
+    estimate: Callable[[Evidence[Any]], MeasuredFewRows]
+
+
+def few_rows_steps(stage_of: Callable[[Evidence[Any]], FewRowsStage]) -> FewRowsSteps:
+    """Return the steps of a method whose regime for few rows has this stage."""
+    stage = remembered(stage_of)
+
+    def margin_stage(evidence: Evidence[Any]) -> MarginStage:
+        one = stage(evidence)
+        allowance = one.allowance.part(one.opening.margins)
+        return MarginStage(setting=one.setting, allowance=allowance, total=one.total, options=MarginOptions())
+
+    margins = margin_steps(margin_stage)
+
+    @remembered
+    def layout(evidence: Evidence[Any]) -> LatentLayout:
+        measured, one = margins.estimate(evidence), stage(evidence)
+        return lay_out_latents(one.setting, measured.margins, max(measured.rows, 1.0), one.target)
+
+    @remembered
+    def ask_star(evidence: Evidence[Any]) -> Measure | None:
+        return _star_step(stage(evidence), stage(evidence).opening.star, layout(evidence), STAR)
+
+    @remembered
+    def first_star(evidence: Evidence[Any]) -> Star | None:
+        return _star(evidence, layout(evidence), STAR)
+
+    @remembered
+    def shares(evidence: Evidence[Any]) -> FewRowsShares:
+        one = stage(evidence)
+        if one.shares is not None or one.target is None:
+            return one.opening
+        strength = _strength(layout(evidence), first_star(evidence))
+        return closing_shares(one.opening, strength, one.noise, told_by_sums(one.setting.schema))
+
+    @remembered
+    def ask_star_again(evidence: Evidence[Any]) -> Measure | None:
+        """A second star from what was left."""
+        more = shares(evidence).star - stage(evidence).opening.star
+        return None if first_star(evidence) is None else _star_step(stage(evidence), more, layout(evidence), STAR_AGAIN)
+
+    @remembered
+    def star(evidence: Evidence[Any]) -> Star | None:
+        """Both stars, joined by inverse variance."""
+        first, again = first_star(evidence), _star(evidence, layout(evidence), STAR_AGAIN)
+        return first if first is None or again is None else pool_stars(first, again)
+
+    @remembered
+    def latents(evidence: Evidence[Any]) -> tuple[Latent, ...]:
+        """Scored columns; the star orders the levels of nominal ones, which then join the pairs."""
+        at, seen = layout(evidence), star(evidence)
+        orders = zip(at.nominal, _orders(at, seen), strict=True) if seen is not None else ()
+        return at.scored + tuple(value_latent(j, at.margins[j], None, found.order) for j, found in orders)
+
+    @remembered
+    def ask_pairs(evidence: Evidence[Any]) -> Measure | None:
+        one, share, found = stage(evidence), shares(evidence).pairs, latents(evidence)
+        if share < MIN_SHARE or len(found) < 2:
+            return None
+        return Measure(label=PAIRS, requests=(request_pairs(one.setting, one.allowance.part(share), found),))
+
+    @remembered
+    def ask_class_pairs(evidence: Evidence[Any]) -> Measure | None:
+        one, share, found = stage(evidence), shares(evidence).class_pairs, latents(evidence)
+        classes = layout(evidence).classes
+        if classes is None or share < MIN_SHARE or len(found) < 2:
+            return None
+        request = request_class_pairs(one.setting, one.allowance.part(share), found, classes)
+        return Measure(label=CLASS_PAIRS, requests=(request,))
+
+    def ask(evidence: Evidence[Any]) -> Step | None:
+        return ask_in_order(evidence, margins.ask, ask_star, ask_star_again, ask_pairs, ask_class_pairs)
+
+    @remembered
+    def estimate(evidence: Evidence[Any]) -> MeasuredFewRows:
+        at, seen = layout(evidence), star(evidence)
+        orders = _orders(at, seen) if seen is not None else []
+        moments = Moments(
+            star=None if seen is None else Moment(mean=seen.scores, variance=seen.variance),
+            levels=np.stack([found.shifts for found in orders], axis=1) if orders else None,
+            pairs=read_moment(evidence.measured(PAIRS), at.rows),
+            class_pairs=read_moment(evidence.measured(CLASS_PAIRS), at.rows),
+        )
+        first = tuple(histograms[0] for histograms in margins.estimate(evidence).histograms)
+        return MeasuredFewRows(layout=at, latents=latents(evidence), moments=moments, star=seen, first=first)
+
+    return FewRowsSteps(ask=ask, margins=lambda evidence: margins.estimate(evidence).margins, estimate=estimate)
+
+
 def fit_measured(measured: MeasuredFewRows, rng: np.random.Generator) -> LatentNormalModel:
-    """Fit latent normals to what was measured, without looking at rows again; `rng` is for the fit's simulations."""
-    setting = measured.setting
-    share = np.ones(1) if setting.classes is None else setting.classes.share
-    normals = fit_normals(measured.latents, share, setting.basis, measured.moments, rng)
+    """Fit latent normals to what was measured; `rng` is for the fit's simulations."""
+    layout = measured.layout
+    share = np.ones(1) if layout.classes is None else layout.classes.share
+    normals = fit_normals(measured.latents, share, layout.basis, measured.moments, rng)
     return LatentNormalModel(
-        margins=setting.margins, latents=measured.latents, normals=normals, classes=setting.classes, rows=setting.rows
+        margins=layout.margins, latents=measured.latents, normals=normals, classes=layout.classes, rows=layout.rows
     )
 
 
-def measure_few_rows(door: Door, allowance: Allowance, total: float | None, options: HasTarget) -> MeasuredFewRows:
-    """Measure margins and a few sums on a sphere.
-
-    Args:
-        door: The way to the rows.
-        allowance: What remains of `door.allowance`.
-        total: The number of rows as released (or public) before, or None.
-        options: May name a target; `FewRowsOptions` may set the shares.
-    """
-    target = None if options.target is None else door.schema.modelled.index(options.target)
-    noise = correlation_noise(allowance, door.unit, total or 1.0, len(door.schema.modelled))
-    given = options.small_shares if isinstance(options, FewRowsOptions) else None
-    told = told_by_sums(door.schema)
-    shares = opening_shares(noise, target is not None, told) if given is None else given
-    measured = measure_margins(door, allowance.part(shares.margins), *_known(door, allowance, total))
-    measured = settled(door, "margins", measured)
-    setting = _settle(door, measured.margins, max(measured.rows, 1.0), target)
-    seen = _measure_star(door, allowance, shares.star, setting)
-    if given is None and target is not None:
-        closing = closing_shares(shares, _strength(setting, seen), noise, told)
-        seen = _again(door, allowance, closing.star - shares.star, setting, seen)
-        shares = closing
-    latents, moments = _measure_pairs(door, allowance, shares, setting, seen)
-    first = tuple(histograms[0] for histograms in measured.histograms)
-    return MeasuredFewRows(setting=setting, latents=latents, moments=moments, star=seen, first=first)
-
-
-def _known(door: Door, allowance: Allowance, total: float | None) -> tuple[float, float]:
-    """The number of rows released before, with the noise that the spent part of the door's allowance bought."""
-    if door.rows is not None:
-        return float(max(door.rows, 1)), 0.0
-    spent = door.allowance.amount - allowance.amount
-    if total is None or spent <= 0:
-        return 0.0, np.inf
-    return total, replace(allowance, amount=spent).noise(door.unit).std
-
-
-def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | None) -> Setting:
-    columns = [door.schema[name] for name in door.schema.modelled]
+def lay_out_latents(
+    setting: Setting[Any], margins: tuple[Margin, ...], rows: float, target: int | None
+) -> LatentLayout:
+    """Decide from the margins which columns get a latent normal."""
+    columns = [setting.schema[name] for name in setting.schema.modelled]
     classes = None
     if target is not None:
         classes = target_classes(target, margins[target], not columns[target].ordered)
@@ -138,24 +222,24 @@ def _settle(door: Door, margins: tuple[Margin, ...], rows: float, target: int | 
         marker = null_latent(j, margin, column.null_code) if column.null_code is not None else None
         scored += [marker] if marker is not None else []
     basis = NO_BASIS if classes is None else class_basis(classes)
-    return Setting(
+    return LatentLayout(
         margins=margins, rows=rows, scored=tuple(scored), nominal=tuple(nominal), classes=classes, basis=basis
     )
 
 
-def _measure_star(door: Door, allowance: Allowance, share: float, at: Setting, label: str = "star") -> Star | None:
-    if at.classes is None or share < LEAST_SHARE or not (at.scored or at.nominal):
+def _star_step(stage: FewRowsStage, share: float, at: LatentLayout, label: str) -> Measure | None:
+    if at.classes is None or share < MIN_SHARE or not (at.scored or at.nominal):
         return None
-    return measure_star(door, allowance.part(share), at.scored, at.nominal, at.classes, at.rows, label)
+    request = request_star(stage.setting, stage.allowance.part(share), at.scored, at.nominal, at.classes)
+    return Measure(label=label, requests=(request,))
 
 
-def _again(door: Door, allowance: Allowance, share: float, at: Setting, seen: Star | None) -> Star | None:
-    """A second star from what was left, joined to the first by inverse variance."""
-    again = _measure_star(door, allowance, share, at, "star again") if seen is not None else None
-    return seen if seen is None or again is None else pool_stars(seen, again)
+def _star(evidence: Evidence[Any], at: LatentLayout, label: str) -> Star | None:
+    measured = evidence.measured(label)
+    return read_star(measured[0], at.rows) if measured else None
 
 
-def _strength(at: Setting, seen: Star | None) -> float:
+def _strength(at: LatentLayout, seen: Star | None) -> float:
     """Sum over columns of the squared correlation with the classes, without what noise adds."""
     if seen is None:
         return 0.0
@@ -164,25 +248,7 @@ def _strength(at: Setting, seen: Star | None) -> float:
     return scored + sum(float((found.shifts**2).sum()) for found in _orders(at, seen))
 
 
-def _orders(at: Setting, seen: Star) -> list[LevelOrder]:
+def _orders(at: LatentLayout, seen: Star) -> list[LevelOrder]:
     assert at.classes is not None
     margins = [at.margins[j] for j in at.nominal]
     return order_levels(margins, at.classes.share, at.basis, seen.levels, seen.variance)
-
-
-def _measure_pairs(
-    door: Door, allowance: Allowance, shares: FewRowsShares, at: Setting, seen: Star | None
-) -> tuple[tuple[Latent, ...], Moments]:
-    """The star orders the levels of nominal columns, which then join the pairs."""
-    latents, star, levels, pairs, class_pairs = at.scored, None, None, None, None
-    if seen is not None:
-        star = Moment(mean=seen.scores, variance=seen.variance)
-        orders = _orders(at, seen)
-        nominal = zip(at.nominal, orders, strict=True)
-        latents += tuple(value_latent(j, at.margins[j], None, found.order) for j, found in nominal)
-        levels = np.stack([found.shifts for found in orders], axis=1) if orders else None
-    if shares.pairs >= LEAST_SHARE and len(latents) > 1:
-        pairs = measure_pairs(door, allowance.part(shares.pairs), latents, at.rows)
-    if at.classes is not None and shares.class_pairs >= LEAST_SHARE and len(latents) > 1:
-        class_pairs = measure_class_pairs(door, allowance.part(shares.class_pairs), latents, at.classes, at.rows)
-    return latents, Moments(star=star, levels=levels, pairs=pairs, class_pairs=class_pairs)

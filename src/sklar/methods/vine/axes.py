@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sklar.accounting.noise import Noise
+from sklar.methods.evidence import Measure
 from sklar.model.axis import NO_NULLS, Scale, Tops, lay_out
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.families import PairFacts
-from sklar.model.pairs.grouping import Groups, base_lookup, group_cells, value_tops
+from sklar.model.pairs.grouping import Groups, base_lookup, group_cells, groups_from, value_tops
 from sklar.model.pairs.hints import Hint
 from sklar.model.pairs.interactions import centred, with_margins
 from sklar.model.pairs.nulls import NullExcess
 from sklar.model.vine.calibration import Told
-from sklar.release.door import Door, Interaction, RecodedTable
+from sklar.release.counts import Counts, Interaction
+from sklar.release.lookups import freeze_partition
+from sklar.release.measurements import Measurement, Request
 from sklar.schema.columns import Category, Column
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
@@ -159,75 +161,77 @@ def _levels(branches: Sequence[tuple[str, ...]]) -> np.ndarray:
     return np.array(rows)
 
 
-def measure(door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], label: str) -> tuple[MeasuredTable, ...]:
-    """Measure all planned tables in one pass over the rows."""
-    if not plans:
-        return ()
-    released = door.count_recoded([RecodedTable(**asked) for asked in _asked(axes, plans)], label)
-    return tuple(
-        MeasuredTable(
-            columns=plan.columns,
-            groups=plan.groups,
-            counts=noisy.counts,
-            sigma=noisy.noise.std,
-            tops=_tops(axes, plan),
-        )
-        for plan, noisy in zip(plans, released, strict=True)
-    )
+def request_tables(
+    axes: Sequence[VineAxis], plans: Sequence[TablePlan], label: str, *, interactions: bool = False
+) -> Measure | None:
+    """Return the step that measures all planned tables, as counts or as interactions; None if there are none."""
+    partitions: dict[int, np.ndarray] = {}
+
+    def partition(column: int, groups: Groups) -> np.ndarray:
+        if id(groups) not in partitions:
+            partitions[id(groups)] = freeze_partition(base_lookup(groups, axes[column].scale))
+        return partitions[id(groups)]
+
+    kind = Interaction if interactions else Counts
+    requests: list[Request] = []
+    for plan in plans:
+        own = tuple(partition(c, g) for c, g in zip(plan.columns, plan.groups, strict=True))
+        query = kind(columns=tuple(axes[c].name for c in plan.columns), partitions=own)
+        requests.append(Request(query=query, noise=plan.noise))
+    return Measure(label=label, requests=tuple(requests)) if requests else None
 
 
-def measure_interactions(
-    door: Door, axes: Sequence[VineAxis], plans: Sequence[TablePlan], rows: float, label: str
+def read_tables(
+    axes: Sequence[VineAxis], measured: Sequence[Measurement], rows: float, known: Mapping[int, Groups] | None = None
 ) -> tuple[MeasuredTable, ...]:
-    """As `measure`, but only what no margin tells is asked for. Those of a pair are put in from the axes."""
-    if not plans:
-        return ()
-    released = door.count_interactions([Interaction(**asked) for asked in _asked(axes, plans)], label)
-    return tuple(
-        MeasuredTable(
-            columns=plan.columns,
-            groups=plan.groups,
-            counts=_whole(noisy.values, plan, rows),
-            sigma=noisy.noise.std_on(noisy.resolution),
-            told="interaction",
-            tops=_tops(axes, plan),
+    """Return measured tables on the axes; the margins of an interaction of two columns are put in from the axes.
+
+    Args:
+        axes: The columns.
+        measured: Tables of counts or interactions.
+        rows: The (noisy) number of rows.
+        known: Groups of columns that need not be made from partitions.
+    """
+    place = {axis.name: column for column, axis in enumerate(axes)}
+    found: dict[tuple[int, bytes], Groups] = {}
+
+    def groups_of(column: int, partition: np.ndarray) -> Groups:
+        key = column, partition.tobytes()
+        if key not in found:
+            found[key] = groups_from(axes[column].scale, partition) if known is None else known[column]
+        return found[key]
+
+    tables: list[MeasuredTable] = []
+    for one in measured:
+        query = one.query
+        assert isinstance(query, Counts | Interaction)
+        columns = tuple(place[name] for name in query.columns)
+        groups = tuple(groups_of(c, partition) for c, partition in zip(columns, query.partitions, strict=True))
+        interaction = isinstance(query, Interaction)
+        tables.append(
+            MeasuredTable(
+                columns=columns,
+                groups=groups,
+                counts=_whole(one.values, groups, rows) if interaction else one.values,
+                sigma=one.sigma,
+                told="interaction" if interaction else "counts",
+                tops=_tops(axes, columns, groups),
+            )
         )
-        for plan, noisy in zip(plans, released, strict=True)
-    )
+    return tuple(tables)
 
 
-def _whole(interactions: np.ndarray, plan: TablePlan, rows: float) -> np.ndarray:
-    if len(plan.groups) != 2:
+def _whole(interactions: np.ndarray, groups: Sequence[Groups], rows: float) -> np.ndarray:
+    if len(groups) != 2:
         return centred(interactions)
-    return with_margins(interactions, rows, (plan.groups[0].mass, plan.groups[1].mass))
+    return with_margins(interactions, rows, (groups[0].mass, groups[1].mass))
 
 
-def _asked(axes: Sequence[VineAxis], plans: Sequence[TablePlan]) -> list[dict[str, Any]]:
-    """What the requests for the planned tables hold; columns share their lookups."""
-    lookups: dict[int, np.ndarray] = {}
-
-    def lookup(column: int, groups: Groups) -> np.ndarray:
-        if id(groups) not in lookups:
-            array = base_lookup(groups, axes[column].scale)
-            array.setflags(write=False)
-            lookups[id(groups)] = array
-        return lookups[id(groups)]
-
-    return [
-        {
-            "columns": tuple(axes[c].name for c in plan.columns),
-            "lookups": tuple(lookup(c, g) for c, g in zip(plan.columns, plan.groups, strict=True)),
-            "noise": plan.noise,
-        }
-        for plan in plans
-    ]
-
-
-def _tops(axes: Sequence[VineAxis], plan: TablePlan) -> Tops:
-    if len(plan.columns) != 2:
+def _tops(axes: Sequence[VineAxis], columns: Sequence[int], groups: Sequence[Groups]) -> Tops:
+    if len(columns) != 2:
         return NO_NULLS
-    first, second = plan.columns
-    return value_tops((plan.groups[0], plan.groups[1]), (axes[first].top, axes[second].top))
+    first, second = columns
+    return value_tops((groups[0], groups[1]), (axes[first].top, axes[second].top))
 
 
 def _values(column: Column, scale: Scale) -> np.ndarray | None:

@@ -1,4 +1,4 @@
-"""A look at three columns at a time: rules that no pair tells, found in halves and then measured finer.
+"""Screen all triples for three-way interactions on 2x2x2 tables, then measure the significant ones in more detail.
 
 Each column is cut in two. What a 2 x 2 x 2 table tells beyond its pairs is one number, and one row moves it an eighth
 as far (squared) as a table of counts, so a look at all triples costs an eighth of as many tables.
@@ -12,14 +12,17 @@ from itertools import combinations
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
+from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
-from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, measure_interactions
+from sklar.methods.evidence import Measure
+from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, request_tables
 from sklar.methods.vine.pairs import ROWS_PER_CELL, interaction_noise, share_out
 from sklar.model.pairs.copula import fit_margins
 from sklar.model.pairs.grouping import Groups
-from sklar.release.door import Door, settled
 
-STANDS_OUT = 6.0
+LOOK, FINER, HALVES = "look at triples", "triples that stand out", "halves with the target"
+"""Labels of the steps."""
+MIN_TRIPLE_SIGMAS = 6.0
 """Standard deviations of its noise by which a triple must differ from what its pairs tell: those carry noise too, and
 strong ones move what is expected by 5 or so."""
 MOST_TRIPLES = 10
@@ -34,76 +37,69 @@ SIGNS = np.multiply.outer(np.multiply.outer(_SIGNS, _SIGNS), _SIGNS)
 """The one shape that a 2 x 2 x 2 table has beyond its pairs."""
 
 
-def look_at_triples(
-    door: Door,
-    allowance: Allowance,
-    axes: Sequence[VineAxis],
-    pairs: Sequence[MeasuredTable],
-    rows: float,
-    known: int | None,
-) -> tuple[MeasuredTable, ...]:
-    """Halves of the triples that stand out of what the tables of their pairs tell, clearest first.
+def request_look(
+    unit: Unit, allowance: Allowance, axes: Sequence[VineAxis], pairs: Sequence[MeasuredTable], target: int | None
+) -> Measure | None:
+    """Ask for the halves of all triples of columns whose pairs are measured.
 
     Args:
-        door: Where to ask.
+        unit: Whose privacy is protected.
         allowance: For all triples together.
         axes: The columns.
         pairs: Their tables, whose groups the halves are made of.
-        rows: The (noisy) number of rows.
-        known: A column whose triples are measured anyway, a declared target; or None.
+        target: A column whose triples are measured anyway, a declared target; or None.
     """
-    tables = {(table.columns[0], table.columns[1]): table for table in pairs}
-    halves = {column: half for column, half in _halves(pairs).items() if column != known}
-    wanted = [t for t in combinations(sorted(halves), 3) if all(pair in tables for pair in combinations(t, 2))]
-    if not wanted:
-        return ()
-    seen = _measure_halves(door, allowance, axes, halves, wanted, rows, "look at triples")
-    clear = [(abs(_surprise(table, tables, rows)), table) for table in seen]
-    chosen = sorted((one for one in clear if one[0] > STANDS_OUT), key=lambda one: -one[0])
-    found = settled(door, "triples", [table.columns for _, table in chosen[:MOST_TRIPLES]])
-    by_columns = {table.columns: table for table in seen}
-    return tuple(by_columns[columns] for columns in found)
+    measured = {(table.columns[0], table.columns[1]) for table in pairs}
+    halves = {column: half for column, half in split_in_halves(pairs).items() if column != target}
+    wanted = [t for t in combinations(sorted(halves), 3) if all(pair in measured for pair in combinations(t, 2))]
+    return _request_halves(unit, allowance, axes, halves, wanted, LOOK)
 
 
-def halves_with_target(
-    door: Door, allowance: Allowance, axes: Sequence[VineAxis], pairs: Sequence[MeasuredTable], rows: float, target: int
+def significant_triples(
+    seen: Sequence[MeasuredTable], pairs: Sequence[MeasuredTable], rows: float
 ) -> tuple[MeasuredTable, ...]:
-    """Each pair of columns with the target, all cut in two: how dependence differs between classes."""
-    halves = _halves(pairs)
+    """Return the halves of triples that differ from what the tables of their pairs imply, most significant first."""
+    tables = {(table.columns[0], table.columns[1]): table for table in pairs}
+    sigmas = [(abs(_surprise(table, tables, rows)), table) for table in seen]
+    chosen = sorted((one for one in sigmas if one[0] > MIN_TRIPLE_SIGMAS), key=lambda one: -one[0])
+    return tuple(table for _, table in chosen[:MOST_TRIPLES])
+
+
+def request_halves_with_target(
+    unit: Unit, allowance: Allowance, axes: Sequence[VineAxis], pairs: Sequence[MeasuredTable], target: int
+) -> Measure | None:
+    """Ask for each pair of columns with the target, all cut in two: how dependence differs between classes."""
+    halves = split_in_halves(pairs)
     others = sorted(set(halves) - {target})
     wanted = [(a, b, target) for a, b in combinations(others, 2)] if target in halves else []
-    return _measure_halves(door, allowance, axes, halves, wanted, rows, "halves with the target") if wanted else ()
+    return _request_halves(unit, allowance, axes, halves, wanted, HALVES)
 
 
-def _measure_halves(
-    door: Door,
-    allowance: Allowance,
-    axes: Sequence[VineAxis],
-    halves: Mapping[int, Groups],
-    wanted: Sequence[Triple],
-    rows: float,
-    label: str,
-) -> tuple[MeasuredTable, ...]:
-    noise = interaction_noise(allowance.part((1 - 1e-9) / len(wanted)), door.unit, (2, 2, 2))
+def _request_halves(
+    unit: Unit, allowance: Allowance, axes: Sequence[VineAxis], halves: Mapping[int, Groups],
+    wanted: Sequence[Triple], label: str,
+) -> Measure | None:  # fmt: skip
+    if not wanted:
+        return None
+    noise = interaction_noise(allowance.part((1 - 1e-9) / len(wanted)), unit, (2, 2, 2))
     plans = [TablePlan(columns=t, groups=tuple(halves[c] for c in t), noise=noise) for t in wanted]
-    return measure_interactions(door, axes, plans, rows, label)
+    return request_tables(axes, plans, label, interactions=True)
 
 
-def measure_standing(
-    door: Door, allowance: Allowance, axes: Sequence[VineAxis], found: Sequence[MeasuredTable], rows: float
-) -> tuple[MeasuredTable, ...]:
-    """Finer interactions of the triples that stood out, of as many groups as their noise lets the columns have."""
-    sigma = allowance.noise(door.unit, tables=max(len(found), 1)).std
+def request_finer_triples(
+    unit: Unit, allowance: Allowance, axes: Sequence[VineAxis], found: Sequence[MeasuredTable], rows: float
+) -> Measure | None:
+    """Ask for finer interactions of the significant triples, of as many groups as their noise lets the columns have."""
+    sigma = allowance.noise(unit, tables=max(len(found), 1)).std
     most = int(np.clip((rows / (ROWS_PER_CELL * sigma)) ** (1 / 3), 2, MOST_GROUPS))
     groups = {c: axes[c].groups(most, sigma, rows) for table in found for c in table.columns}
     tables = [(table.columns, tuple(groups[c] for c in table.columns)) for table in found]
     tables = [one for one in tables if min(group.count for group in one[1]) > 1]
-    plans = share_out(allowance, door.unit, tables, interactions=True)
-    return measure_interactions(door, axes, plans, rows, "triples that stand out")
+    return request_tables(axes, share_out(allowance, unit, tables, interactions=True), FINER, interactions=True)
 
 
-def _halves(pairs: Sequence[MeasuredTable]) -> dict[int, Groups]:
-    """Each column of the pairs cut in two, as evenly as its groups permit."""
+def split_in_halves(pairs: Sequence[MeasuredTable]) -> dict[int, Groups]:
+    """Return each column of the pairs cut in two, as evenly as its groups permit."""
     groups = {c: group for table in pairs for c, group in zip(table.columns, table.groups, strict=True)}
     return {column: half for column, group in groups.items() if (half := _half(group)) is not None}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -11,11 +12,14 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
-from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, measure, measure_interactions
-from sklar.methods.vine.options import CELL_POWER
+from sklar.methods.evidence import Choose, Measure, Setting
+from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, request_tables
+from sklar.methods.vine.options import CELL_POWER, VineOptions
 from sklar.model.pairs.families import denoise_pair, mutual_information
 from sklar.model.pairs.grouping import Groups, base_lookup
-from sklar.release.door import Candidate, Door, TableDistance, interaction_norms
+from sklar.release.choices import Candidate, TableDistance
+from sklar.release.counts import interaction_sensitivity
+from sklar.release.lookups import freeze_partition
 
 ROWS_PER_CELL = 1.5
 """A table of K x K cells is worth its noise while a cell holds this many standard deviations on average."""
@@ -58,20 +62,14 @@ def informative_pairs(groups: Sequence[Groups]) -> tuple[tuple[int, int], ...]:
     return tuple(combinations([j for j, group in enumerate(groups) if group.count > 1], 2))
 
 
-def measure_pairs(
-    door: Door,
-    allowance: Allowance,
-    axes: Sequence[VineAxis],
-    groups: PairGroups,
-    pairs: Sequence[tuple[int, int]],
-    rows: float | None,
-) -> tuple[MeasuredTable, ...]:
-    """Noisy tables of the given pairs, in one pass: counts, or (with the number of rows) interactions."""
+def request_pairs(
+    setting: Setting[VineOptions], allowance: Allowance, axes: Sequence[VineAxis], groups: PairGroups,
+    pairs: Sequence[tuple[int, int]], *, interactions: bool,
+) -> Measure | None:  # fmt: skip
+    """Ask for the tables of the given pairs, in one pass."""
     tables = [(pair, groups.of_pair(*pair)) for pair in pairs]
-    plans = share_out(allowance, door.unit, tables, interactions=rows is not None)
-    if rows is None:
-        return measure(door, axes, plans, "pairs")
-    return measure_interactions(door, axes, plans, rows, "pairs")
+    plans = share_out(allowance, setting.unit, tables, interactions=interactions)
+    return request_tables(axes, plans, PAIRS, interactions=interactions)
 
 
 def share_out(
@@ -99,7 +97,7 @@ def _count_noise(allowance: Allowance, unit: Unit, shape: tuple[int, ...]) -> No
 
 def interaction_noise(allowance: Allowance, unit: Unit, shape: tuple[int, ...]) -> Noise:
     """Noise for the interactions of one table of this shape, in units of counts."""
-    l1, l2 = interaction_norms(shape, unit)
+    l1, l2 = interaction_sensitivity(shape, unit)
     return allowance.sum_noise(l1=l1, l2=l2, resolution=1 / math.prod(shape))
 
 
@@ -109,6 +107,8 @@ def dependence(table: MeasuredTable, rows: float) -> float:
     return mutual_information(denoise_pair(table.counts, table.sigma, rows, (first.mass, second.mass), table.known))
 
 
+PAIRS, CHOICE = "pairs", "choose pairs"
+"""Labels of the steps: tables of pairs, and the private selection of which ones."""
 ALL_PAIRS = 780
 """Up to this many pairs (40 columns) every pair is measured, and it is also the most that are ever measured."""
 PAIRS_PER_COLUMN = 6
@@ -136,9 +136,28 @@ def affordable_pairs(allowance: Allowance, unit: Unit, rows: float, wanted: int)
     return pairs
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairChoice:
+    """Which pairs are measured where there are too many for all.
+
+    Attributes:
+        given: Pairs that are measured without asking: those with a declared target.
+        candidates: Pairs among which the others are picked.
+        step: The private selection; None where nothing is left to pick.
+    """
+
+    given: tuple[tuple[int, int], ...]
+    candidates: tuple[tuple[int, int], ...]
+    step: Choose | None
+
+    def chosen(self, picked: Sequence[int]) -> tuple[tuple[int, int], ...]:
+        """Return the pairs to be measured, once candidates were picked."""
+        return tuple(sorted([*self.given, *(self.candidates[i] for i in picked)]))
+
+
 def choose_pairs(
-    door: Door, allowance: Allowance, axes: Sequence[VineAxis], rows: float, picks: int, always: int | None
-) -> tuple[tuple[int, int], ...]:
+    allowance: Allowance, axes: Sequence[VineAxis], rows: float, picks: int, always: int | None
+) -> PairChoice:
     """Pick pairs by how far their coarse table is from independence under the released margins.
 
     The score of a pair is the L1 distance between its exact table and a public estimate, which one row moves by one
@@ -146,7 +165,6 @@ def choose_pairs(
     mechanism on one and the same list of scores.
 
     Args:
-        door: where to ask.
         allowance: for all picks together.
         axes: the columns.
         rows: (noisy) number of rows.
@@ -158,15 +176,16 @@ def choose_pairs(
     candidates = [pair for pair in combinations(_liveliest(groups), 2) if always not in pair]
     picks = min(picks - len(given), len(candidates))
     if picks <= 0:
-        return tuple(given[: max(picks + len(given), 0)] or given)
-    lookups = [_read_only(base_lookup(group, axis.scale)) for group, axis in zip(groups, axes, strict=True)]
+        kept = given[: max(picks + len(given), 0)] or given
+        return PairChoice(given=tuple(kept), candidates=(), step=None)
+    partitions = [freeze_partition(base_lookup(group, axis.scale)) for group, axis in zip(groups, axes, strict=True)]
     score = TableDistance(
-        candidates=tuple(_candidate(axes, groups, lookups, pair, rows) for pair in candidates),
+        candidates=tuple(_candidate(axes, groups, partitions, pair, rows) for pair in candidates),
         bonuses=tuple(-_chance(groups, pair, rows) for pair in candidates),
     )
     epsilon = allowance.part((1 - 1e-9) / picks).choice_epsilon()
-    chosen = door.choose(score, epsilon, "choose pairs", picks=picks)
-    return tuple(sorted([*given, *(candidates[i] for i in chosen.indices)]))
+    step = Choose(label=CHOICE, score=score, epsilon=epsilon, picks=picks)
+    return PairChoice(given=tuple(given), candidates=tuple(candidates), step=step)
 
 
 def _with(column: int, groups: Sequence[Groups]) -> list[tuple[int, int]]:
@@ -181,22 +200,17 @@ def _liveliest(groups: Sequence[Groups]) -> list[int]:
     return sorted(int(j) for j in order if groups[j].count > 1)
 
 
-def _read_only(lookup: np.ndarray) -> np.ndarray:
-    lookup.setflags(write=False)
-    return lookup
-
-
 def _candidate(
     axes: Sequence[VineAxis],
     groups: Sequence[Groups],
-    lookups: Sequence[np.ndarray],
+    partitions: Sequence[np.ndarray],
     pair: tuple[int, int],
     rows: float,
 ) -> Candidate:
     a, b = pair
     return Candidate(
         columns=(axes[a].name, axes[b].name),
-        lookups=(lookups[a], lookups[b]),
+        partitions=(partitions[a], partitions[b]),
         estimate=rows * np.outer(groups[a].mass, groups[b].mass),
     )
 

@@ -53,22 +53,22 @@ def _pairs(measured: MeasuredFewRows) -> Iterator[Found]:
 
 
 def _star(measured: MeasuredFewRows) -> Iterator[Found]:
-    star, setting = measured.star, measured.setting
-    if star is None or setting.classes is None:
+    star, layout = measured.star, measured.layout
+    if star is None or layout.classes is None:
         return
-    lookups, bits = contrast_lookups(setting.classes)
+    lookups, bits = contrast_lookups(layout.classes)
     for m, lookup in enumerate(lookups):
         contrast = lookup / float(1 << bits)
-        for i, latent in enumerate(setting.scored):
-            columns, scores = (latent.column, setting.classes.column), (_scores(measured, latent), contrast)
+        for i, latent in enumerate(layout.scored):
+            columns, scores = (latent.column, layout.classes.column), (_scores(measured, latent), contrast)
             yield columns, scores, float(star.scores[m, i]) / SPHERE_LOSS, star.variance / SPHERE_LOSS**2
-        for column, sums in zip(setting.nominal, star.levels, strict=True):
+        for column, sums in zip(layout.nominal, star.levels, strict=True):
             for code, one in enumerate(np.eye(sums.shape[1])):
-                yield (column, setting.classes.column), (one, contrast), float(sums[m, code]), star.variance
+                yield (column, layout.classes.column), (one, contrast), float(sums[m, code]), star.variance
 
 
 def _scores(measured: MeasuredFewRows, latent: Latent) -> Floats:
-    return score_lookup(latent, measured.setting.margins[latent.column].size) / float(1 << SCORE_BITS)
+    return score_lookup(latent, measured.layout.margins[latent.column].size) / float(1 << SCORE_BITS)
 
 
 def _ordered(columns: tuple[int, int], scores: tuple[Floats, Floats], mean: float, variance: float) -> Product:

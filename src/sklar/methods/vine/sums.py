@@ -9,17 +9,21 @@ from itertools import combinations
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
-from sklar.methods.few_rows.sums import measure_mean
+from sklar.methods.evidence import Measure, Setting
+from sklar.methods.few_rows.sums import read_moment, sum_request
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.methods.vine.options import VineOptions, scored_columns, told_by_sums
 from sklar.methods.vine.pairs import ROWS_PER_CELL, chooses_pairs
-from sklar.model.latent.indirect import Moment, fit_correlations
+from sklar.model.latent.indirect import fit_correlations
 from sklar.model.latent.scores import NEARLY_ALL, Latent, score_lookup
 from sklar.model.pairs.hints import Reading, move_along, read_correlation, score_hint
-from sklar.release.door import Door
-from sklar.release.features import PairSums, Scores
+from sklar.release.measurements import Measurement
+from sklar.release.scores import Scores
+from sklar.release.sphere import PairSums
 from sklar.schema.table import Schema
 
+CORRELATIONS = "correlations"
+"""Label of the step."""
 LEAST_SHARE, MOST_SHARE = 0.05, 0.15
 FULL_RESOLUTION = 10.0
 """Tables with this many groups a side tell most about dependence; the fewer they have, the more the sums are worth."""
@@ -68,29 +72,41 @@ def told_by_tables(resolution: float) -> float:
     return groups / (ROWS_PER_CELL * max(resolution, 1e-9) ** 2)
 
 
-def measure_correlations(
-    door: Door, allowance: Allowance, axes: Sequence[VineAxis], rows: float, rng: np.random.Generator
-) -> Correlations:
-    """Products of normal scores of two columns, of rows placed on a sphere, summed over rows: one vector, one charge.
+def request_correlations(
+    setting: Setting[VineOptions], allowance: Allowance, axes: Sequence[VineAxis]
+) -> Measure | None:
+    """Ask for products of normal scores of two columns, of rows placed on a sphere, summed over rows: one vector.
 
     The scores are those of the released margins of values; a null in an ordered column scores 0.
     """
-    scored = [j for j in scored_columns(door.schema) if _varies(axes[j])]
+    scored = _scored(setting.schema, axes)
     if len(scored) < 2:
-        return {}
-    latents = [_values(j, axes[j]) for j in scored]
+        return None
     lookups = [
-        np.repeat(score_lookup(latent, len(axes[j].scale.order)), axes[j].scale.widths)
-        for j, latent in zip(scored, latents, strict=True)
+        np.repeat(score_lookup(_values(j, axes[j]), len(axes[j].scale.order)), axes[j].scale.widths) for j in scored
     ]
-    feature = PairSums(scores=Scores(columns=tuple(axes[j].name for j in scored), lookups=tuple(lookups)))
-    mean, variance = measure_mean(door, allowance.part(1 - 1e-9), feature, rows, "correlations")
-    moment = Moment(mean=mean, variance=variance)
+    query = PairSums(scores=Scores(columns=tuple(axes[j].name for j in scored), lookups=tuple(lookups)))
+    return Measure(label=CORRELATIONS, requests=(sum_request(query, allowance.part(1 - 1e-9), setting.unit),))
+
+
+def estimate_correlations(
+    measured: Sequence[Measurement], schema: Schema, axes: Sequence[VineAxis], rows: float, rng: np.random.Generator
+) -> Correlations:
+    """Return the correlations behind measured sums of products; nothing where none were measured."""
+    moment = read_moment(measured, rows)
+    if moment is None:
+        return {}
+    scored = _scored(schema, axes)
+    latents = [_values(j, axes[j]) for j in scored]
     corr, spread = fit_correlations(latents, np.array([axes[j].top for j in scored]), moment, rng)
     return {
         (scored[a], scored[b]): Known(corr=float(corr[a, b]), variance=float(spread[a, b]))
         for a, b in combinations(range(len(scored)), 2)
     }
+
+
+def _scored(schema: Schema, axes: Sequence[VineAxis]) -> list[int]:
+    return [j for j in scored_columns(schema) if _varies(axes[j])]
 
 
 def _varies(axis: VineAxis) -> bool:

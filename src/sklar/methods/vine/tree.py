@@ -10,17 +10,20 @@ import numpy as np
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
-from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, measure, measure_interactions
+from sklar.accounting.unit import Unit
+from sklar.methods.evidence import Measure
+from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, request_tables
 from sklar.methods.vine.pairs import ROWS_PER_CELL, interaction_noise, resolution, share_out
 from sklar.model.pairs.copula import IndependentPair
 from sklar.model.pairs.families import fit_pair
 from sklar.model.pairs.grouping import Groups
 from sklar.model.vine.vine import Edge, maximum_spanning_tree
-from sklar.release.door import Door
 
 MOST_GROUPS, MOST_NOMINAL = 32, 64
 """Most groups of an axis of numbers, which have an order to lean on, and of one of labels, which have nothing else."""
 FINE_GROUPS = 48
+TREE, TARGET, TRIPLES = "tree one", "target", "target triples"
+"""Labels of the steps."""
 
 
 def choose_tree(
@@ -38,14 +41,14 @@ def choose_tree(
     return tuple(pairs[i] for i in maximum_spanning_tree(size, pairs, weights))
 
 
-def measure_tree(
-    door: Door, allowance: Allowance, axes: Sequence[VineAxis], forest: Sequence[tuple[int, int]], rows: float
-) -> tuple[MeasuredTable, ...]:
-    """A finer noisy table for each edge, in one pass, with equal shares."""
+def request_tree(
+    unit: Unit, allowance: Allowance, axes: Sequence[VineAxis], forest: Sequence[tuple[int, int]], rows: float
+) -> Measure | None:
+    """Ask for a finer table for each edge, in one pass, with equal shares."""
     if not forest:
-        return ()
-    noise = allowance.part(1 - 1e-9).noise(door.unit, tables=len(forest))
-    return measure(door, axes, [_plan(axes, pair, noise, rows) for pair in forest], "tree one")
+        return None
+    noise = allowance.part(1 - 1e-9).noise(unit, tables=len(forest))
+    return request_tables(axes, [_plan(axes, pair, noise, rows) for pair in forest], TREE)
 
 
 def _plan(axes: Sequence[VineAxis], pair: tuple[int, int], noise: Noise, rows: float) -> TablePlan:
@@ -105,34 +108,35 @@ ROWS_PER_LINK = 2.5
 half the groups, cost 2% of the error of pairs on HMEQ and 1% on compas (3,000 rows), and win no prediction."""
 
 
-def measure_with_target(
-    door: Door, allowance: Allowance, axes: Sequence[VineAxis], target: int, rows: float
-) -> tuple[MeasuredTable, ...]:
-    """A table (a, target) for every other column a, as fine as the noise permits, with equal shares."""
+def request_target_tables(
+    unit: Unit, allowance: Allowance, axes: Sequence[VineAxis], target: int, rows: float
+) -> Measure | None:
+    """Ask for a table (a, target) for every other column a, as fine as the noise permits, with equal shares."""
     others = [column for column in range(len(axes)) if column != target]
     if not others:
-        return ()
-    noise = allowance.part(1 - 1e-9).noise(door.unit, tables=len(others))
+        return None
+    noise = allowance.part(1 - 1e-9).noise(unit, tables=len(others))
     last = axes[target].groups(TARGET_GROUPS, noise.std, rows)
     most = int(np.clip(rows / (ROWS_PER_CELL * noise.std * last.count), 2, TARGET_FINE_GROUPS))
-    # Single amounts may tell the class, as Adult's capital gains do.
+    # Single amounts may determine the class, as Adult's capital gains do.
     own = [axes[column].groups(most, noise.std, rows, fine=True) for column in others]
     plans = [TablePlan(columns=(c, target), groups=(g, last), noise=noise) for c, g in zip(others, own, strict=True)]
-    return measure(door, axes, [plan for plan in plans if _worth_asking(plan.groups)], "target")
+    return request_tables(axes, [plan for plan in plans if _worth_asking(plan.groups)], TARGET)
 
 
-def measure_links(
-    door: Door, allowance: Allowance, axes: Sequence[VineAxis], target: int, rows: float
-) -> tuple[MeasuredTable, ...]:
-    """The interactions (a, target) of every other column a in few groups, with equal shares: all that is asked of them.
+def request_links(
+    unit: Unit, allowance: Allowance, axes: Sequence[VineAxis], target: int, rows: float
+) -> Measure | None:
+    """Ask for the interactions (a, target) of every other column a in few groups, with equal shares.
 
-    Margins are told elsewhere; few groups bear the noise better than many, and prediction gains from that.
+    They are all that is asked of these pairs. Margins are known from elsewhere; few groups suffer less from the noise
+    than many, and prediction gains from that.
     """
     others = [column for column in range(len(axes)) if column != target]
     if not others:
-        return ()
+        return None
     each = allowance.part((1 - 1e-9) / len(others))
-    sigma = each.noise(door.unit).std
+    sigma = each.noise(unit).std
     last = axes[target].groups(TARGET_GROUPS, sigma, rows)
     most = int(np.clip(rows / (ROWS_PER_LINK * sigma * last.count), 2, TARGET_FINE_GROUPS))
     plans: list[TablePlan] = []
@@ -141,31 +145,27 @@ def measure_links(
         own = axes[column].groups(most, sigma, rows)
         groups = (own, last) if column < target else (last, own)
         if _worth_asking(groups):
-            noise = interaction_noise(each, door.unit, (groups[0].count, groups[1].count))
+            noise = interaction_noise(each, unit, (groups[0].count, groups[1].count))
             plans.append(TablePlan(columns=pair, groups=groups, noise=noise))
-    return measure_interactions(door, axes, plans, rows, "target")
+    return request_tables(axes, plans, TARGET, interactions=True)
 
 
-def measure_triples(
-    door: Door,
-    allowance: Allowance,
-    axes: Sequence[VineAxis],
-    target: int,
-    rows: float,
+def request_triples(
+    unit: Unit, allowance: Allowance, axes: Sequence[VineAxis], target: int, rows: float,
     pairs: Sequence[tuple[int, int]] | None,
-) -> tuple[MeasuredTable, ...]:
-    """Coarse tables (a, b, target) of the given pairs, or of all of them, with budget by their number of cells."""
+) -> Measure | None:  # fmt: skip
+    """Ask for coarse tables (a, b, target) of the given pairs, or of all of them, with budget by their size."""
     wanted = list(combinations(range(len(axes)), 2)) if pairs is None else pairs
     wanted = [pair for pair in wanted if target not in pair]
     if not wanted:
-        return ()
-    sigma = allowance.noise(door.unit, tables=len(wanted)).std
+        return None
+    sigma = allowance.noise(unit, tables=len(wanted)).std
     last = axes[target].groups(TARGET_GROUPS, sigma, rows)
     most = int(np.clip(np.sqrt(rows / (ROWS_PER_CELL * sigma * last.count)), 2, TRIPLE_GROUPS))
     groups = [axis.groups(most, sigma, rows) for axis in axes]
     tables = [((a, b, target), (groups[a], groups[b], last)) for a, b in wanted]
-    plans = share_out(allowance, door.unit, [table for table in tables if _worth_asking(table[1])])
-    return measure(door, axes, plans, "target triples")
+    plans = share_out(allowance, unit, [table for table in tables if _worth_asking(table[1])])
+    return request_tables(axes, plans, TRIPLES)
 
 
 def _worth_asking(groups: tuple[Groups, ...]) -> bool:

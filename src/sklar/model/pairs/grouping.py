@@ -51,6 +51,21 @@ def base_lookup(groups: Groups, scale: Scale) -> np.ndarray:
     return np.repeat(groups.lookup, scale.widths).astype(np.int32)
 
 
+def groups_from(scale: Scale, partition: np.ndarray) -> Groups:
+    """Return the groups behind a partition of base codes: the inverse of `base_lookup`."""
+    lookup = partition[scale.starts].astype(np.int64)
+    return _groups_along(scale, lookup[scale.order])
+
+
+def _groups_along(scale: Scale, along: np.ndarray) -> Groups:
+    """The groups whose numbers along the axis are given, cell by cell."""
+    lookup = np.empty(len(along), dtype=np.int64)
+    lookup[scale.order] = along
+    edges = np.concatenate([[0.0], np.cumsum(np.bincount(along, np.diff(scale.edges)))])
+    edges[-1] = 1.0
+    return Groups(lookup=lookup, edges=np.minimum(edges, 1.0))
+
+
 def group_cells(
     scale: Scale,
     most: int,
@@ -77,11 +92,7 @@ def group_cells(
         along = np.append(inside, inside[-1] + 1)
     else:
         along = _along(mass, levels, most, least_mass, fine=fine)
-    lookup = np.empty(len(mass), dtype=np.int64)
-    lookup[scale.order] = along
-    edges = np.concatenate([[0.0], np.cumsum(np.bincount(along, mass))])
-    edges[-1] = 1.0
-    return Groups(lookup=lookup, edges=np.minimum(edges, 1.0))
+    return _groups_along(scale, along)
 
 
 def _along(

@@ -21,7 +21,7 @@ from sklar.pipeline.bundle.keys import signature
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored, write_model
 from sklar.pipeline.sampling.write import SampleRequest, sample_to_file, tells_two_tables
-from sklar.release.values import line_digest, record_line
+from sklar.release.measurements import line_digest, record_line
 
 MODEL = "model.sklar"
 LEDGER = "ledger.jsonl"

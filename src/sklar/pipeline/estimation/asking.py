@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.errors import SklarError, UsageError
+from sklar.counting.code_table import CodeTable
+from sklar.errors import UsageError
 from sklar.given_numbers import whole_number
 from sklar.inference.answers.influence import fisher, influences
 from sklar.inference.answers.questions import Enquiry, checked
@@ -23,9 +23,8 @@ from sklar.inference.estimates import (
     checked_of,
     estimates_of,
 )
-from sklar.inference.heard import Heard, listen
+from sklar.inference.linear_measurements import LinearMeasurements, linear_measurements
 from sklar.inference.mechanism.replicas import Mechanism, columns_alone, rows_of, values_of
-from sklar.inference.mechanism.sums import CodeTable
 from sklar.inference.one_step import one_step, smoothed
 from sklar.pipeline.estimation.kept import ENDING, keep_replicas, key_of, read_kept
 from sklar.pipeline.estimation.making import Done, Replicas, make_replicas, mechanism_of
@@ -80,23 +79,23 @@ PER_PERSON = "each person counts once, as the mean of its rows"
 def _told_by_releases(stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory) -> Said | None:
     """The model's answer set right by releases, if they tell all columns that it depends on."""
     mechanism, columns = mechanism_of(stored), used_columns(question)
-    heard = _heard(stored, memory)
-    if heard is None or not set(columns) <= columns_alone(mechanism):
+    if not set(columns) <= columns_alone(mechanism):
         return None
+    known = _known(stored, memory)
     rows, codes = mechanism.rows, _model_rows(mechanism, wanted, memory)
     share, own = question.is_share and len(columns) == 1, STEP_ROWS
     if share:  # also of values that the model has not
         codes = _with_every_code(codes.first(own), columns[0], mechanism.by.schema.size(columns[0]))
         own = codes.rows
-    near = SPAN * heard.level_error(columns[0], question.at) if question.statistic == "quantile" else 0.0
+    near = SPAN * known.level_error(columns[0], question.at) if question.statistic == "quantile" else 0.0
     model, psi = influences(question, stored.schema, values_of(mechanism, codes, columns), rows, own, near)
     whole = np.asarray(np.isfinite(psi).all(axis=1))
     counts = question.is_share or question.statistic == "quantile"
-    step = one_step(heard, codes, np.where(whole[:, None], psi, 0.0), columns, rows, counts, own)
+    step = one_step(known, codes, np.where(whole[:, None], psi, 0.0), columns, rows, counts, own)
     if step is None:
         return None
     if question.statistic == "total":  # of rows whose number has noise as well
-        step = replace(step, noise=step.noise + (model / rows * heard.rows_sigma) ** 2)
+        step = replace(step, noise=step.noise + (model / rows * known.rows_sigma) ** 2)
     chance = psi[:, :own].var(axis=1) / rows
     if share:
         # Two rows more inside and outside (Agresti and Coull 1998): a share of 0 is not taken for certain.
@@ -129,16 +128,11 @@ def _strayed(stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory, 
     return Said(model=model, rows=rows, chance=psi.var(axis=1) / rows, told=strayed)
 
 
-def _heard(stored: Stored, memory: Memory) -> Heard | None:
-    """What the releases tell, in memory once it was asked for.
-
-    None, if this version of the method asks for other releases than the one that made the model.
-    """
-    if not memory.listened:
-        memory.listened = True
-        with suppress(SklarError):
-            memory.heard = listen(stored.fitted)
-    return memory.heard
+def _known(stored: Stored, memory: Memory) -> LinearMeasurements:
+    """The measurements of the fit, in memory once they were asked for."""
+    if memory.known is None:
+        memory.known = linear_measurements(stored.fitted)
+    return memory.known
 
 
 def _model_rows(mechanism: Mechanism, wanted: Wanted, memory: Memory) -> CodeTable:

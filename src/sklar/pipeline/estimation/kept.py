@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from sklar.counting.code_table import CodeTable
 from sklar.errors import OutputError
 from sklar.export.atomic import atomic_file
 from sklar.inference.mechanism.replicas import Replica
-from sklar.inference.mechanism.sums import CodeTable
 from sklar.pipeline.estimation.making import Replicas
 from sklar.pipeline.versions import versions
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sklar.inference.heard import Heard
-    from sklar.inference.mechanism.sums import CodeTable
+    from sklar.counting.code_table import CodeTable
+    from sklar.inference.linear_measurements import LinearMeasurements
     from sklar.pipeline.estimation.making import Replicas
 
 REPLICAS = 20
@@ -16,14 +16,13 @@ REPLICAS = 20
 
 @dataclass(slots=True, kw_only=True)
 class Memory:
-    """Replicas that were made, what releases tell, and where replicas are kept: beside the model's file, if any.
+    """Replicas that were made, the measurements, and where replicas are kept: beside the model's file, if any.
 
     Of persons whose rows follow one another, each of their tables has a memory of its own, without a file.
     """
 
     path: str | None = None
-    heard: Heard | None = None
-    listened: bool = False
+    known: LinearMeasurements | None = None
     model: dict[int, CodeTable] = field(default_factory=dict)
     made: dict[tuple[int, int], Replicas] = field(default_factory=dict)
     views: dict[int, Memory] = field(default_factory=dict)

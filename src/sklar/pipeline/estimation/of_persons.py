@@ -6,21 +6,17 @@ Each of these tables was measured as a table of its own, by the same method, so 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from sklar.errors import SklarError, UsageError
+from sklar.errors import UsageError
 from sklar.inference.answers.questions import Enquiry
 from sklar.inference.answers.statistics import used_columns
 from sklar.inference.estimates import Estimated
 from sklar.inference.fitted import Fitted
-from sklar.inference.heard import Heard, SummedProduct, listen
-from sklar.inference.released_tables import ReleasedTable
-from sklar.methods.facts.marks import without_found_digits
-from sklar.methods.side_by_side import allowances, renamed
+from sklar.inference.linear_measurements import LinearMeasurements, linear_measurements
+from sklar.methods.side_by_side import view_evidence
 from sklar.model.linked import LinkedModel
 from sklar.pipeline.estimation.asking import Wanted, ask
 from sklar.pipeline.estimation.making import Done
@@ -57,15 +53,16 @@ class StoredView(Stored):
 
     @property
     def fitted(self) -> Fitted:
-        """The fit of the table: with its share of the allowance, and its own stream."""
-        whole = self.whole.fitted
-        seen = without_found_digits(self.whole.schema, self.whole.fit.get("fit", ""))
-        views = linked_views(seen)[1]
-        return replace(
-            whole, schema=views[self.place].by.schema, allowance=allowances(views, whole.allowance)[self.place],
-            public_rows=whole.public_rows if self.place == 0 else None, model=self.model,
-            stream=(self.place, len(views)), known=views[self.place].known,
-        )  # fmt: skip
+        """The fit of the table: with its share of the allowance, its own stream and its own measurements."""
+        whole, view = self.whole.fitted, _view(self.whole.schema, self.place)
+        part = view_evidence(whole.evidence(), self.place, whole.setting.rows if self.place == 0 else None)
+        start = view.full("")
+        recorded = tuple(
+            replace(step, label=label, releases=part.releases[label])
+            for step in whole.recorded
+            if step.label.startswith(start) and (label := step.label.removeprefix(start)) in part.releases
+        )
+        return replace(whole, setting=part.setting, recorded=recorded, model=self.model)
 
 
 def persons_schema(schema: Schema) -> Schema:
@@ -82,18 +79,13 @@ def ask_persons(
     wide, views = linked_views(stored.schema)
     place, names = _table_of(wide, used_columns(question))
     if place not in memory.views:
-        memory.views[place] = Memory(listened=True, heard=_heard(stored, place))
+        memory.views[place] = Memory(known=_known(stored, place))
     short = replace(
         question, columns=tuple(names.get(name, name) for name in question.columns),
         by=question.by and names.get(question.by, question.by),
         given={names.get(name, name): wanted for name, wanted in question.given.items()},
     )  # fmt: skip
-    assert isinstance(stored.model, LinkedModel)
-    view = StoredView(
-        schema=views[place].by.declared, claim=stored.claim, fit=stored.fit, recorded=stored.recorded,
-        model=stored.model.parts[place], whole=stored, place=place,
-    )  # fmt: skip
-    found = ask(view, short, wanted, memory.views[place], done)
+    found = ask(_stored_view(stored, place), short, wanted, memory.views[place], done)
     assert stored.schema.person is not None
     most = stored.schema.person.bound
     whose = WHOSE[PARENT if place == 0 else views[place].name]
@@ -136,38 +128,20 @@ def _table_of(wide: LinkedColumns, columns: tuple[str, ...]) -> tuple[int, Mappi
     )
 
 
-def _heard(stored: Stored, place: int) -> Heard | None:
-    """What the releases of one table tell; None, if this version of the method asks for others."""
+def _known(stored: Stored, place: int) -> LinearMeasurements:
+    """The measurements of one table."""
     assert isinstance(stored.model, LinkedModel)
-    with suppress(SklarError):
-        whole, view = listen(stored.fitted), _view(stored.schema, place)
-        first = sum(len(part.margins) for part in stored.model.parts[:place])
-        last = first + len(stored.model.parts[place].margins)
-        start = view.full("")
+    view = _view(stored.schema, place)
+    known = linear_measurements(_stored_view(stored, place).fitted)
+    # Numbers of rows are few, and have no tails that noise could hide: they are estimated from their counts alone.
+    number = linked_views(stored.schema)[0].tables[view.name].more
+    places = {**known.places, **({number: np.full_like(known.places[number], np.nan)} if number else {})}
+    return replace(known, places=places)
 
-        def own(table: ReleasedTable) -> ReleasedTable:
-            return replace(table, columns=tuple(column - first for column in table.columns))
 
-        def short(of: ReleasedTable | SummedProduct) -> ReleasedTable | SummedProduct:
-            return own(of) if isinstance(of, ReleasedTable) else renamed(of, lambda name: name.removeprefix(start))
-
-        linear = [
-            replace(one, columns=tuple(name.removeprefix(start) for name in one.columns), of=short(one.of))
-            for one in whole.linear
-            if one.columns[0].startswith(start)
-        ]
-        fit: Any = StoredView(
-            schema=view.by.declared, claim=stored.claim, fit=stored.fit, recorded=stored.recorded,
-            model=stored.model.parts[place], whole=stored, place=place,
-        ).fitted  # fmt: skip
-        # Numbers of rows are few, and have no tails that noise could hide: they are told by their counts alone.
-        places = {name: whole.places[view.full(name)] for name in fit.schema.modelled}
-        number = linked_views(stored.schema)[0].tables[view.name].more
-        places |= {number: np.full_like(places[number], np.nan)} if number else {}
-        return Heard(
-            fitted=fit,
-            tables=[own(table) for table in whole.tables if first <= table.columns[0] < last],
-            linear=tuple(linear),
-            places=places,
-        )
-    return None
+def _stored_view(stored: Stored, place: int) -> StoredView:
+    assert isinstance(stored.model, LinkedModel)
+    return StoredView(
+        schema=_view(stored.schema, place).by.declared, claim=stored.claim, fit=stored.fit, recorded=stored.recorded,
+        model=stored.model.parts[place], whole=stored, place=place,
+    )  # fmt: skip

@@ -14,14 +14,18 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 import sklar
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError, UsageError
+from sklar.methods.evidence import Setting
 from sklar.methods.facts.fit import (
     NAME,
+    FactsOptions,
     MeasuredFacts,
     asked_schema,
     measure_facts,
@@ -37,7 +41,7 @@ from sklar.schema.table import Schema
 if TYPE_CHECKING:
     from sklar.accounting.ledger import FitRecord, Ledger
     from sklar.private.session import Session
-    from sklar.release.values import Recorded
+    from sklar.release.measurements import Recorded
 
 DISCOVERY_SHARE = 0.25
 """Part of delta that is set aside where labels are to be found."""
@@ -142,9 +146,23 @@ def measured(
         fingerprint=facts_digest(public, budget, unit) + stated_digest(reading, kept),
         rest=rest,
     ) as session:
-        facts = measure_facts(session.door, schema, keep_listed=keep_listed)
+        record = session.record
+        setting = facts_setting(session.schema, schema, record.allowance, record.unit, keep_listed=keep_listed)
+        facts = measure_facts(setting, session.door)
         found = priced(facts.schema, schema, session.record, budget, ledger, reading, kept)
         yield replace(facts, schema=found), session
+
+
+def facts_setting(
+    schema: Schema, marked: Schema, allowance: Allowance, unit: Unit, *, keep_listed: bool = False
+) -> Setting[FactsOptions]:
+    """Return the setting in which marked facts are measured, on the coordinates of their `measuring_schema`."""
+    options = FactsOptions(marked=marked, keep_listed=keep_listed)
+    return Setting(schema=schema, options=options, allowance=allowance, unit=unit, generator=_no_generator)
+
+
+def _no_generator() -> np.random.Generator:
+    raise AssertionError("facts are estimated without randomness")
 
 
 def facts_digest(public: Schema, budget: Budget, unit: Unit, version: str = sklar.__version__) -> str:

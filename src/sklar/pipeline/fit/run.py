@@ -6,8 +6,8 @@ import dataclasses
 import importlib
 import json
 import secrets
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -18,6 +18,7 @@ from sklar.accounting.calibrate import plan_events
 from sklar.accounting.ledger import FitRecord, Ledger
 from sklar.accounting.unit import Neighbours, Unit, unit_of
 from sklar.errors import BudgetError, TableTooLargeError, UsageError
+from sklar.methods.evidence import Setting, measure_all
 from sklar.methods.facts.marks import with_found_digits
 from sklar.methods.method import Method, as_if_paid
 from sklar.notebook import notebook_bar
@@ -41,8 +42,7 @@ from sklar.pipeline.versions import versions
 from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.requests import check_step
 from sklar.private.session import Conditions, Reservation, Session, one_moment, open_session
-from sklar.release.replay import Asked, AskedChoice
-from sklar.release.values import Recorded, record_line
+from sklar.release.measurements import Recorded, record_line
 from sklar.sample.rng import generator
 from sklar.schema.coordinates import coordinates
 from sklar.schema.persons.person import declared_of
@@ -137,12 +137,12 @@ def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model
     if not request.private:
         yield importlib.import_module(BASELINE_FIT).fit_baseline(request)
         return
-    with _opened(request, noise) as opened, _paid(opened) as paid, _reserved(opened, paid) as (session, settings):
+    with _opened(request, noise) as opened, _paid(opened) as paid, _reserved(opened, paid) as (session, setting):
         warn_of_ledgers(request.data, opened.book, (*paid.records, session.record))
         if session.resumed and opened.data is not request.data:
             warn_of_new_moment()
-        model = opened.method.fit(session.door, settings, generator(session.record.seed))
-        claimed = _claimed(opened, paid, session, settings, model)
+        model = opened.method.fit(setting, session.door)
+        claimed = _claimed(opened, paid, session, setting, model)
         reasons = claimed.unmet(request.accept) if request.accept is not None else ()
         if not reasons:
             yield claimed
@@ -150,60 +150,14 @@ def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model
         raise refusal(reasons)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """What a fit released, and what each release answers (nothing is told of labels)."""
-
-    recorded: tuple[Recorded, ...]
-    asked: tuple[tuple[Asked, ...] | None, ...]
-
-
-def releases(request: FitRequest, last: str | None = None, noise: NoiseSource = SYSTEM) -> Measured:
+def releases(request: FitRequest, last: str | None = None, noise: NoiseSource = SYSTEM) -> tuple[Recorded, ...]:
     """Run a private fit for its releases alone, as an audit does: no model is built after the step called `last`.
 
     All that is released until then is charged, measured and recorded as in any fit.
     """
-    with _opened(request, noise) as opened, _paid(opened) as paid, _reserved(opened, paid) as (session, settings):
-        door: Any = _WatchedDoor(session, last)
-        with suppress(_LastStepError):
-            opened.method.fit(door, settings, generator(session.record.seed))
-        return Measured(recorded=session.recorded, asked=tuple(door.asked))
-
-
-class _LastStepError(Exception):
-    """Ends a fit that is run for its releases alone."""
-
-
-class _WatchedDoor:
-    """A Door that takes down what is asked there, and lets nobody through after one step."""
-
-    def __init__(self, session: Session, last: str | None):
-        self._session = session
-        self._last = last
-        self.asked: list[tuple[Asked, ...] | None] = []
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._session.door, name)
-        if not callable(found):
-            return found
-
-        def verb(*arguments: Any, **named: Any) -> Any:
-            released = found(*arguments, **named)
-            self.asked.append(_asked(name, *arguments, **named))
-            if self._session.recorded[-1].label == self._last:
-                raise _LastStepError
-            return released
-
-        return verb
-
-
-def _asked(verb: str, first: Any, *others: Any, picks: int = 1, **_: Any) -> tuple[Asked, ...] | None:
-    """What the releases of one call at the Door answer."""
-    if verb == "discover":
-        return None
-    if verb == "choose":
-        return (AskedChoice(score=first, epsilon=others[0], picks=picks),)
-    return tuple(first) if isinstance(first, Sequence) else (first,)
+    with _opened(request, noise) as opened, _paid(opened) as paid, _reserved(opened, paid) as (session, setting):
+        measure_all(opened.method.ask, setting, session.door, last)
+        return session.recorded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,8 +207,8 @@ def _paid(opened: _Opened) -> AbstractContextManager[Paid]:
 
 
 @contextmanager
-def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Any]]:
-    """Reserve what is left of the budget and open the Door."""
+def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Setting[Any]]]:
+    """Reserve what is left of the budget and open the Door; with it comes the setting of the fit."""
     with ExitStack() as stack:
         with _saying_what_was_paid(paid):
             prepared = _prepared(opened, paid.schema, paid.rest, "".join(record.id for record in paid.records))
@@ -263,8 +217,16 @@ def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Any]]:
                 read=opened.request.read, noise=opened.noise, conditions=Conditions(admit=prepared.admit),
             )  # fmt: skip
             session = stack.enter_context(opening)
-        session.door.prior = prepared.prior
-        yield session, prepared.settings
+        yield session, session_setting(session, prepared.settings, prepared.prior)
+
+
+def session_setting(session: Session, options: Any, prior: PublicPrior | None = None) -> Setting[Any]:
+    """Return the setting of a fit under way."""
+    record = session.record
+    return Setting(
+        schema=session.schema, options=options, allowance=record.allowance, unit=record.unit,
+        rows=session.door.public_rows, prior=prior, generator=lambda: generator(record.seed),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,16 +280,16 @@ def _saying_what_was_paid(paid: Paid) -> Generator[None]:
         raise
 
 
-def _claimed(opened: _Opened, paid: Paid, session: Session, settings: Any, model: Any) -> Model:
+def _claimed(opened: _Opened, paid: Paid, session: Session, setting: Setting[Any], model: Any) -> Model:
     """The model with what is promised about it."""
     warn_of_weak_margins(session.recorded)
     warn_of_large_delta(opened.budget, model.rows_estimate)
-    warn_of_copied_prior(session.door.prior, session.recorded)
+    warn_of_copied_prior(setting.prior, session.recorded)
     records = (*paid.records, session.record)
     found = with_found_digits(paid.schema, model.margins)
     reading = opened.request.read.assumptions
     found = with_own_price(found, paid.schema, records, opened.budget, opened.book, reading).without_notes()
-    prior = session.door.prior
+    prior = setting.prior
     return Model(
         Stored(
             schema=found,
@@ -341,7 +303,7 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, settings: Any, model
                 prior,
                 criteria=opened.request.accept is not None,
             ),
-            fit=_fit_facts(opened, settings, session, paid),
+            fit=_fit_facts(opened, setting, session, paid),
             recorded=session.recorded,
             model=model,
             prior=prior,
@@ -420,19 +382,19 @@ def _declared(request: FitRequest, prior: PublicPrior | None) -> dict[str, Any]:
     }
 
 
-def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> dict[str, Any]:
+def _fit_facts(opened: _Opened, setting: Setting[Any], session: Session, paid: Paid) -> dict[str, Any]:
     record = session.record
     return {
         "method": opened.method.name,
-        "options": json.loads(json.dumps(dataclasses.asdict(options), default=str)),
+        "options": json.loads(json.dumps(dataclasses.asdict(setting.options), default=str)),
         "asked": dataclasses.asdict(opened.budget),
         **_reserved_amounts(record),
         "unit": record.unit.to_dict(),
-        "rows": session.door.rows,
+        "rows": setting.rows,
         "seed": record.seed,
         "steps": step_costs((*paid.records, record)),
         "versions": versions(),
-        **_declared(opened.request, session.door.prior),
+        **_declared(opened.request, setting.prior),
         **({"reading": reading} if (reading := opened.request.read.assumptions) else {}),
         **({"paid": _bought(paid)} if paid.records else {}),
     }
@@ -440,6 +402,7 @@ def _fit_facts(opened: _Opened, options: Any, session: Session, paid: Paid) -> d
 
 def _bought(paid: Paid) -> dict[str, Any]:
     assert paid.asked is not None
+    # The queries follow from the schema that was asked by, which is told: only the values need be kept.
     lines = [record_line(step) for step in paid.recorded]
     asked = schema_to_toml(paid.asked)
     return {"asked": asked, "notes": paid.notes, "releases": lines, **_reserved_amounts(paid.records[0])}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator, Iterable
+from typing import TypeGuard
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.arrays import Ints
 from sklar.errors import NewMomentWarning, NoSignalWarning, WeakPromiseWarning
-from sklar.release.values import NoisyCounts, Recorded
+from sklar.release.counts import Counts
+from sklar.release.measurements import Measurement, Recorded, Release
 from sklar.schema.prior import PublicPrior
 
-CLEAR = 3.0
+MIN_TOTAL_SIGMAS = 3.0
 """A histogram whose total is not this many standard deviations above zero carries no signal."""
 
 
@@ -27,10 +29,11 @@ def weak_margins(recorded: Iterable[Recorded]) -> tuple[tuple[str, ...], int]:
     clear: dict[str, bool] = {}
     for step in recorded:
         for release in step.releases:
-            if isinstance(release, NoisyCounts) and len(release.columns) == 1 and release.counts.size > 1:
-                stands_out = release.counts.sum() > CLEAR * release.noise.std * np.sqrt(release.counts.size)
-                clear[release.columns[0]] = clear.get(release.columns[0], False) or bool(stands_out)
-    return tuple(name for name, stands_out in clear.items() if not stands_out), len(clear)
+            if _is_histogram(release) and release.values.size > 1:
+                significant = release.values.sum() > MIN_TOTAL_SIGMAS * release.noise.std * np.sqrt(release.values.size)
+                name = release.query.columns[0]
+                clear[name] = clear.get(name, False) or bool(significant)
+    return tuple(name for name, significant in clear.items() if not significant), len(clear)
 
 
 def warn_of_weak_margins(recorded: Iterable[Recorded]) -> None:
@@ -95,7 +98,7 @@ def warn_of_copied_prior(prior: PublicPrior | None, recorded: Iterable[Recorded]
     for release, public in _margins_of_both(prior, recorded):
         variance, rows = release.noise.std**2, max(float(public.sum()), 1.0)
         cells += public.size
-        excess += float(((release.counts - public) ** 2).sum()) / variance - public.size
+        excess += float(((release.values - public) ** 2).sum()) / variance - public.size
         expected += 2 * rows * (1 - float(((public / rows) ** 2).sum())) / variance
     limit = COPY_STDS * float(np.sqrt(2 * cells))
     if excess <= limit and expected > MIN_SAMPLING_EXCESS * limit:
@@ -108,14 +111,19 @@ def warn_of_copied_prior(prior: PublicPrior | None, recorded: Iterable[Recorded]
         )
 
 
-def _margins_of_both(prior: PublicPrior | None, recorded: Iterable[Recorded]) -> Generator[tuple[NoisyCounts, Ints]]:
+def _margins_of_both(prior: PublicPrior | None, recorded: Iterable[Recorded]) -> Generator[tuple[Measurement, Ints]]:
     """The releases of single columns on base codes, with the prior's counts of the same column."""
     for release in (release for step in recorded for release in step.releases):
-        if prior is None or not isinstance(release, NoisyCounts) or len(release.columns) != 1:
+        if prior is None or not _is_histogram(release):
             continue
-        column = prior.by_name.get(release.columns[0])
-        if column is not None and column.counts.size == release.counts.size:
+        column = prior.by_name.get(release.query.columns[0])
+        if column is not None and column.counts.size == release.values.size:
             yield release, column.counts
+
+
+def _is_histogram(release: Release) -> TypeGuard[Measurement]:
+    """Whether a release counts a single column."""
+    return isinstance(release, Measurement) and isinstance(release.query, Counts) and len(release.query.columns) == 1
 
 
 def warn_of_new_moment() -> None:

@@ -11,10 +11,11 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.inference.checks.widths import COVERAGE, Width, column_width
 from sklar.inference.errors_of_tables import ErrorScore
-from sklar.inference.released_tables import ReleasedTable
+from sklar.inference.tables import partitions_of
 from sklar.model.margins.margin import Margin
 from sklar.model.vine.intervals import half_width
-from sklar.release.scores import Lookup
+from sklar.release.lookups import Lookup
+from sklar.release.measurements import Measurement
 from sklar.schema.columns import Boolean, Column, Labels
 from sklar.schema.confirming import describe_column
 from sklar.schema.grid import from_ticks
@@ -71,7 +72,7 @@ def column_finding(
     name: str,
     column: Column,
     margin: Margin,
-    tables: Sequence[ReleasedTable],
+    tables: Sequence[Measurement],
     shares: Sequence[Floats],
     rows: float,
     unseen: dict[str, float],
@@ -85,7 +86,7 @@ def column_finding(
     )  # fmt: skip
 
 
-def _drawn(column: Column, tables: Sequence[ReleasedTable], shares: Sequence[Floats], rows: float) -> dict[str, Any]:
+def _drawn(column: Column, tables: Sequence[Measurement], shares: Sequence[Floats], rows: float) -> dict[str, Any]:
     """The histogram to draw: that whose cells share the rows most evenly, among those that can be drawn."""
     if not tables:
         return dict.fromkeys(("labels", "released", "bands", "model", "ticks"), ())
@@ -99,10 +100,10 @@ def _drawn(column: Column, tables: Sequence[ReleasedTable], shares: Sequence[Flo
     kept = [cells[i] for i in order]
     if not column.numeric and len(kept) > SHOWN:
         kept = [*kept[: SHOWN - 1], [group for groups in kept[SHOWN - 1 :] for group in groups]]
-    labels = [group_label(column, table.lookups[0], groups) for groups in kept]
+    labels = [group_label(column, partitions_of(table)[0], groups) for groups in kept]
     return {
         "labels": tuple(labels),
-        "released": tuple(float(table.observed[groups].sum()) / rows for groups in kept),
+        "released": tuple(float(table.values[groups].sum()) / rows for groups in kept),
         "bands": tuple(width * len(groups) ** 0.5 for groups in kept),
         "model": tuple(float(share[groups].sum()) for groups in kept),
         "ticks": axis_ticks(labels, column.numeric),
@@ -115,10 +116,10 @@ def _evenness(share: Floats, cells: Sequence[Sequence[int]]) -> float:
     return float(-np.sum(np.where(mass > 0, mass * np.log(np.maximum(mass, 1e-300)), 0.0)))
 
 
-def _cells(column: Column, table: ReleasedTable) -> list[list[int]]:
+def _cells(column: Column, table: Measurement) -> list[list[int]]:
     """Groups of a histogram that make one cell of the drawing: those of numbers that lie inside each other are one."""
-    lookup = table.lookups[0]
-    groups = range(table.observed.size)
+    lookup = partitions_of(table)[0]
+    groups = range(table.values.size)
     if not column.numeric:
         return [[group] for group in groups if np.any(lookup == group)]
     codes = np.arange(len(lookup))

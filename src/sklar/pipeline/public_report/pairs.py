@@ -12,10 +12,11 @@ from sklar.arrays import Floats
 from sklar.inference.checks.residuals import Residual, residuals
 from sklar.inference.checks.widths import COVERAGE
 from sklar.inference.errors_of_tables import ErrorScore
-from sklar.inference.released_tables import ReleasedTable, mass_of_groups
+from sklar.inference.tables import group_masses, measured_part, partitions_of
 from sklar.model.margins.margin import Margin
 from sklar.model.vine.intervals import half_width
 from sklar.pipeline.public_report.columns import axis_ticks, group_label
+from sklar.release.measurements import Measurement
 from sklar.schema.table import Schema
 
 CLEAR = 0.01
@@ -63,52 +64,50 @@ class PairFinding:
 def pair_findings(
     schema: Schema,
     margins: Sequence[Margin],
-    tables: Sequence[ReleasedTable],
+    tables: Sequence[Measurement],
     shares: Sequence[Floats],
     checks: Sequence[Residual],
     errors: Mapping[tuple[str, tuple[str, ...]], ErrorScore],
     rows: Sequence[float],
 ) -> tuple[PairFinding, ...]:
     """One finding for each pair of columns of which a table was released, the clearest first."""
-    names = schema.modelled
-    dense = [margin.dense() for margin in margins]
-    pairs = [at for at, table in enumerate(tables) if len(table.columns) == 2]
+    dense = {margin.column: margin.dense() for margin in margins}
+    pairs = [at for at, table in enumerate(tables) if len(table.query.columns) == 2]
     apart = [_independent(tables[at], dense) for at in pairs]
     doubts = residuals([tables[at] for at in pairs], apart, [rows[at] for at in pairs], math.inf)
-    found: dict[tuple[int, ...], PairFinding] = {}
+    found: dict[tuple[str, ...], PairFinding] = {}
     for at, free, doubt in zip(pairs, apart, doubts, strict=True):
-        table = tables[at]
-        if table.columns in found:  # a finer table of the same pair: two looks, and the clearer one counts twice
-            before = found[table.columns]
+        table, columns = tables[at], (tables[at].query.columns[0], tables[at].query.columns[1])
+        if columns in found:  # a finer table of the same pair: two looks, and the clearer one counts twice
+            before = found[columns]
             p_value = min(1.0, 2.0 * min(before.p_value, doubt.p_value))
             bad = before.contradicts or checks[at].contradicts
-            found[table.columns] = replace(before, p_value=p_value, signal=p_value < CLEAR, contradicts=bad)
+            found[columns] = replace(before, p_value=p_value, signal=p_value < CLEAR, contradicts=bad)
             continue
-        columns = (names[table.columns[0]], names[table.columns[1]])
-        found[table.columns] = PairFinding(
+        found[columns] = PairFinding(
             columns=columns,
             signal=doubt.p_value < CLEAR,
             p_value=doubt.p_value,
             contradicts=checks[at].contradicts,
             error=errors.get((table.label, columns)),
             noise=half_width(table.noise.kind, table.sigma, 1, COVERAGE) / rows[at],
-            released=table.told(table.observed / rows[at]) - table.told(free),
-            model=table.told(shares[at]) - table.told(free),
+            released=measured_part(table, table.values / rows[at]) - measured_part(table, free),
+            model=measured_part(table, shares[at]) - measured_part(table, free),
             ticks=(_ticks(schema, table, 0), _ticks(schema, table, 1)),
         )
     return tuple(sorted(found.values(), key=lambda pair: (pair.p_value, -float(np.abs(pair.model).sum()))))
 
 
-def _independent(table: ReleasedTable, dense: Sequence[Floats]) -> Floats:
+def _independent(table: Measurement, dense: Mapping[str, Floats]) -> Floats:
     """Shares of the cells if both columns had nothing to do with each other."""
     first, second = (
-        mass_of_groups(lookup, dense[column], size)
-        for column, lookup, size in zip(table.columns, table.lookups, table.observed.shape, strict=True)
+        group_masses(partition, dense[column], size)
+        for column, partition, size in zip(table.query.columns, partitions_of(table), table.values.shape, strict=True)
     )
     return np.outer(first, second)
 
 
-def _ticks(schema: Schema, table: ReleasedTable, axis: int) -> Ticks:
-    column = schema[schema.modelled[table.columns[axis]]]
-    labels = [group_label(column, table.lookups[axis], [group]) for group in range(table.observed.shape[axis])]
+def _ticks(schema: Schema, table: Measurement, axis: int) -> Ticks:
+    column, partition = schema[table.query.columns[axis]], partitions_of(table)[axis]
+    labels = [group_label(column, partition, [group]) for group in range(table.values.shape[axis])]
     return axis_ticks(labels, column.numeric)

@@ -11,19 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from sklar.arrays import Floats
-from sklar.errors import SklarError, UsageError
+from sklar.errors import UsageError
 from sklar.inference.checks.fission import ADDED, Fission, fission
 from sklar.inference.checks.held_out import HeldOut
 from sklar.inference.checks.residuals import FALSE_ALARMS, Residual, residuals
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.fitted import Fitted
-from sklar.inference.released_tables import ReleasedTable, design_of, released_tables, tables_of_rows
+from sklar.inference.tables import model_tables, shares_of_rows
 from sklar.pipeline.accept import found_out
 from sklar.pipeline.inspection import inspect_model
 from sklar.pipeline.model_file import Stored, model_digest
 from sklar.pipeline.public_report.columns import ColumnFinding, column_finding
 from sklar.pipeline.public_report.pairs import PairFinding, pair_findings
 from sklar.pipeline.public_report.sentences import doubted, trusted
+from sklar.release.measurements import Measurement
 from sklar.report.page import public_page, write_public_page
 from sklar.sample.rng import named_streams
 from sklar.schema.confirming import describe_column
@@ -111,8 +112,7 @@ def public_report(stored: Stored) -> PublicReport:
     """Check a model against its own releases. The same model gives the same report, to the last digit shown.
 
     Raises:
-        UsageError: The model promises nothing, so that nothing about it may be published as private; or its releases
-            are not what this version of its method asks for.
+        UsageError: The model promises nothing, so that nothing about it may be published as private.
     """
     if not stored.claim.guarantee:
         raise UsageError(
@@ -121,17 +121,10 @@ def public_report(stored: Stored) -> PublicReport:
             "custodian."
         )
     fitted, stream = stored.fitted, named_streams(stored.fit["seed"])
-    try:
-        design = design_of(fitted)
-    except SklarError as error:
-        raise UsageError(
-            "the releases of this model are not what this version of its method asks for, so that nothing can be told "
-            f"about their cells ({error}). Report with the version that made it, {stored.claim.version}"
-        ) from None
-    tables = released_tables(fitted.schema, design, fitted.recorded)
+    tables = model_tables(fitted.schema, fitted.measurements)
     drawn = int(min(max(fitted.rows, MIN_DRAWN), MAX_DRAWN))
-    shares = tables_of_rows(tables, fitted.model.simulate_rounded(drawn, stream("report")))
-    errors = fission(fitted, design, drawn, stream("fission"))
+    shares = shares_of_rows(tables, fitted.schema, fitted.model.simulate_rounded(drawn, stream("report")))
+    errors = fission(fitted, drawn, stream("fission"))
     held = None if fitted.held is None else found_out(fitted)
     return _report(stored, fitted, tables, shares, errors, held, drawn)
 
@@ -139,20 +132,19 @@ def public_report(stored: Stored) -> PublicReport:
 def _report(
     stored: Stored,
     fitted: Fitted,
-    tables: Sequence[ReleasedTable],
+    tables: Sequence[Measurement],
     shares: Sequence[Floats],
     errors: Fission | None,
     held: HeldOut | None,
     drawn: int,
 ) -> PublicReport:
-    names = fitted.schema.modelled
-    rows = [fitted.rows_behind(table.columns) for table in tables]
+    rows = [fitted.rows_behind(table.query.columns) for table in tables]
     checks = residuals(tables, shares, rows, drawn)
     scores = {(score.label, score.names): score for score in ([] if errors is None else errors.tables)}
     checked = [
         Checked(
-            columns=(columns := tuple(names[c] for c in table.columns)), label=table.label, cells=table.observed.size,
-            sigma=table.sigma, residual=check, error=scores.get((table.label, columns)),
+            columns=table.query.columns, label=table.label, cells=table.values.size, sigma=table.sigma,
+            residual=check, error=scores.get((table.label, table.query.columns)),
         )
         for table, check in zip(tables, checks, strict=True)
     ]  # fmt: skip
@@ -175,7 +167,7 @@ def _report(
 def _columns(
     stored: Stored,
     fitted: Fitted,
-    tables: Sequence[ReleasedTable],
+    tables: Sequence[Measurement],
     shares: Sequence[Floats],
     scores: dict[tuple[str, tuple[str, ...]], ErrorScore],
 ) -> tuple[ColumnFinding, ...]:
@@ -183,13 +175,13 @@ def _columns(
     for name in set(unseen) - set(stored.schema):  # a weekday, say, has no tail
         unseen[name] = {what: share for what, share in unseen[name].items() if what != "tail"}
     found: list[ColumnFinding] = []
-    for at, (name, margin) in enumerate(zip(fitted.schema.modelled, fitted.model.margins, strict=True)):
-        own = [place for place, table in enumerate(tables) if table.columns == (at,)]
+    for name, margin in zip(fitted.schema.modelled, fitted.model.margins, strict=True):
+        own = [place for place, table in enumerate(tables) if table.query.columns == (name,)]
         error = next((score for (_, names), score in scores.items() if names == (name,)), None)
         found.append(
             column_finding(
                 name, fitted.schema[name], margin, [tables[i] for i in own], [shares[i] for i in own],
-                fitted.rows_behind([at]), unseen[name], error,
+                fitted.rows_behind([name]), unseen[name], error,
             )
         )  # fmt: skip
     return tuple(found)

@@ -22,7 +22,7 @@ from sklar.accounting.claim import Claim
 from sklar.accounting.ledger import FitRecord, LedgerView, fits_total, ledger_totals, read_ledger
 from sklar.accounting.ledger.filters import check_reservation
 from sklar.errors import LedgerError, OverspendError, SklarError, UsageError
-from sklar.model.codec import encode
+from sklar.model.codec import ArrayPool, encode
 from sklar.model.linked import LinkedModel
 from sklar.model.protocol import TableModel
 from sklar.pipeline.accept import read_criteria
@@ -34,7 +34,7 @@ from sklar.pipeline.sampling.write import SampleForm, SampleRequest, sample_to_f
 from sklar.pipeline.verify.findings import Check
 from sklar.pipeline.verify.refit import Refit, reading_of, refit
 from sklar.pipeline.versions import versions
-from sklar.release.values import line_digest, record_line
+from sklar.release.measurements import line_digest, record_line
 from sklar.schema.prices import Price
 
 CLOSE = 1e-6
@@ -235,8 +235,11 @@ def _other_versions(stored: Stored) -> str:
 
 def model_difference(one: TableModel, other: TableModel) -> float | None:
     """Largest difference between numbers of two models, against the largest of their array; None if shapes differ."""
-    arrays: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
-    trees = [json.dumps(encode(model, into), sort_keys=True) for model, into in zip((one, other), arrays, strict=True)]
+    pools = ArrayPool(distinct=False), ArrayPool(distinct=False)
+    trees = [
+        json.dumps(encode(model, pool.keep), sort_keys=True) for model, pool in zip((one, other), pools, strict=True)
+    ]
+    arrays = [pool.arrays for pool in pools]
     shapes = [[(array.shape, array.dtype) for array in side] for side in arrays]
     if trees[0] != trees[1] or shapes[0] != shapes[1]:
         return None

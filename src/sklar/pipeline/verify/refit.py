@@ -19,6 +19,7 @@ from sklar.accounting.events import Event
 from sklar.accounting.ledger import FitAccount, FitRecord, Ledger, memory_ledger
 from sklar.accounting.unit import Unit, unit_of
 from sklar.errors import DoorError
+from sklar.methods.evidence import Setting
 from sklar.methods.facts.fit import NAME as FACTS
 from sklar.methods.facts.fit import asked_schema, measure_facts, measuring_schema
 from sklar.methods.facts.marks import with_found_digits, without_found_digits
@@ -26,11 +27,11 @@ from sklar.methods.method import Method
 from sklar.methods.registry import find_method
 from sklar.model.protocol import TableModel
 from sklar.pipeline.fit.claim import declared_digest, settings_digest
-from sklar.pipeline.fit.paid import facts_digest, priced
+from sklar.pipeline.fit.paid import facts_digest, facts_setting, priced
 from sklar.pipeline.fit.prices import stated_digest, with_own_price
 from sklar.pipeline.model_file import Stored
+from sklar.release.measurements import Recorded, line_digest, read_line, record_line
 from sklar.release.replay import ReplayDoor
-from sklar.release.values import Recorded, line_digest, read_line, record_line
 from sklar.sample.rng import generator
 from sklar.schema.coordinates import coordinates, fitted_coordinates
 from sklar.schema.persons.person import declared_of
@@ -80,13 +81,13 @@ def refit(stored: Stored) -> Refit:
     before = _before(stored) if paid is None else _paid(ledger, stored, unit)
     schema = fitted_coordinates(before.schema, (margin.column for margin in stored.model.margins)).schema
     budget, allowance = Budget(**facts["budget"]), Allowance(**facts["allowance"])
-    door = ReplayDoor(
-        schema=schema, allowance=allowance, unit=unit, recorded=stored.recorded, rows=facts["rows"], prior=stored.prior,
-        strict=True,
+    setting = Setting(
+        schema=schema, options=options, allowance=allowance, unit=unit, rows=facts["rows"], prior=stored.prior,
+        generator=lambda: generator(facts["seed"]),
     )  # fmt: skip
-    model = method.fit(door, options, generator(facts["seed"]))
-    if len(door.steps) < len(stored.recorded):
-        raise DoorError(f"the record has a step '{stored.recorded[len(door.steps)].label}' that the method never asked")
+    door = ReplayDoor(unit=unit, recorded=stored.recorded)
+    model = method.fit(setting, door)
+    door.require_end()
     lines = method.plan(schema, options) if method.plan is not None else ()
     plan = plan_events(allowance, unit, lines) if lines else None
     seen = before.schema.with_prices(price for price in before.schema.prices if price.fit != before.measurement)
@@ -97,7 +98,7 @@ def refit(stored: Stored) -> Refit:
         method=method.name, budget=budget, allowance=allowance, unit=unit, seed=facts["seed"], plan=plan,
         fingerprint=settings + stated_digest(reading_of(stored)) + declared_digest(facts),
     )  # fmt: skip
-    fit = _charged(ledger, account, stored.recorded, [step.events for step in door.steps])
+    fit = _charged(ledger, account, stored.recorded, door.events)
     records = (*before.records, replace(fit, id=facts.get("fit", "")))
     _require_own_prices(stored, {record.id for record in records}, paid is not None)
     found = with_found_digits(before.schema, model.margins)
@@ -148,20 +149,21 @@ def _paid(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
     paid, reading = stored.fit["paid"], reading_of(stored)
     if "asked" not in paid:
         raise DoorError("the file does not tell what was asked of the facts it paid for: an older Sklar made it")
-    asked, recorded = schema_from_toml(paid["asked"]), [read_line(line) for line in paid["releases"]]
+    asked = schema_from_toml(paid["asked"])
     if schema_to_toml(asked_schema(asked)) != paid["asked"]:
         raise DoorError("what was asked of the facts says more than what is asked")
     budget, allowance = Budget(**paid["budget"]), Allowance(**paid["allowance"])
     public = measuring_schema(asked)
-    door = ReplayDoor(schema=coordinates(public).schema, allowance=allowance, unit=unit, recorded=recorded, strict=True)
-    facts = measure_facts(door, asked)
-    if len(door.steps) < len(recorded):
-        raise DoorError("the record of the facts has a step that nobody asked for")
+    setting = facts_setting(coordinates(public).schema, asked, allowance, unit)
+    door = ReplayDoor(unit=unit, recorded=[read_line(line) for line in paid["releases"]])
+    facts = measure_facts(setting, door)
+    door.require_end()
+    recorded = door.steps
     account = ledger.reserve(
         method=FACTS, budget=budget, allowance=allowance, unit=unit, seed=0,
         fingerprint=facts_digest(public, budget, unit, stored.claim.version) + stated_digest(reading),
     )  # fmt: skip
-    fit = _charged(ledger, account, recorded, [step.events for step in door.steps])
+    fit = _charged(ledger, account, recorded, door.events)
     record = replace(fit, id=paid["fit"])
     schema = priced(facts.schema, asked, record, budget, ledger, reading)
     return _Before(schema=schema, notes=facts.notes, records=(record,))

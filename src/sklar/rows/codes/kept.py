@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from sklar.counting.batches import CodeBatch, blob_of, column_of, column_starts
 from sklar.errors import SourceError
-from sklar.rows.codes.batch import CodeBatch, blob_of, column_of, column_starts
 
 
 class KeptCodes:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from sklar.arrays import Ints, usable_cores
+from sklar.counting.batches import CodeBatch, Codes, PackedBits, column_bytes
+from sklar.counting.jobs import CodedPart, GroupJob, Job, added
 from sklar.errors import DoorError, SourceError
-from sklar.rows.codes.batch import CodeBatch, Codes, PackedBits, column_bytes
-from sklar.rows.codes.job import CodedPart, GroupJob, Job, added
 from sklar.rows.codes.kept import KeptCodes
 from sklar.rows.encode.coordinates import coordinate_encoder
 from sklar.rows.encode.labels import packed_flags
@@ -141,7 +141,7 @@ class EncodedRows(CodedPart):
 
     def summed_groups(self, job: GroupJob) -> tuple[Ints, ...]:
         """In a pass for each part that fits memory."""
-        from sklar.rows.counting.tables import group_count, grouped_codes
+        from sklar.counting.plans import group_count, grouped_codes
 
         groups = group_count(self.exact_rows, len(job.columns))
         return added(job.shapes, (job(codes) for codes in grouped_codes(self, job.columns, groups)))

@@ -95,7 +95,7 @@ def _uint64_codes(array: Any, encode: Encoder) -> Codes:
 
 
 def _dictionary_codes(array: Any, encode: Encoder) -> Codes:
-    from sklar.rows.kernels.tallies import recode
+    from sklar.counting.tallies import recode
 
     missing = encode(pa.nulls(1))
     codes = np.concatenate([plain_codes(array.dictionary, encode), missing])

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Ints, Mask
+from sklar.counting.blocks import Words, mixed
 
-Words = npt.NDArray[np.uint64]
 Column = npt.NDArray[Any]
 STEP = np.uint64(0x9E3779B97F4A7C15)
 """What sets the numbers of equal rows apart (2^64 over the golden ratio)."""
@@ -144,13 +144,6 @@ def row_words(codes: Sequence[npt.NDArray[Any]], rows: int, mixing: int) -> Word
     for column in codes:
         words = mixed(words ^ (_bits(column) + STEP))
     return words
-
-
-def mixed(words: Words) -> Words:
-    """A bijection of 64-bit words that flips half the bits for any change (the finalizer of splitmix64)."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
 
 
 def _bits(column: npt.NDArray[Any]) -> Words:

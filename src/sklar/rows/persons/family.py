@@ -16,8 +16,8 @@ from typing import Any, cast
 import numpy as np
 
 from sklar.arrays import Ints
+from sklar.counting.batches import CodeBatch
 from sklar.errors import SourceError
-from sklar.rows.codes.batch import CodeBatch
 from sklar.rows.codes.table import EncodedRows
 from sklar.rows.persons.choice import Column, Persons, Words, tie_words, used_rows
 from sklar.rows.persons.gather import PART_BITS, Block, Gathering

@@ -27,8 +27,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sklar.rows.codes.label_counts import is_label
 from sklar.rows.codes.table import RowEncoder
-from sklar.rows.counting.labels import is_label
 from sklar.rows.encode import encoder_of
 from sklar.rows.encode.arrays import Encoder, plain_codes
 from sklar.rows.encode.coordinates import value_reader

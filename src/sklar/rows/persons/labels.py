@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
+from sklar.rows.codes.label_counts import as_text, label_texts
 from sklar.rows.codes.table import EncodedRows
-from sklar.rows.counting.labels import as_text, label_texts
 from sklar.rows.persons.choice import Words
 from sklar.rows.persons.gather import MEMORY_BYTES, Gathering
 from sklar.rows.persons.keys import Secret, key_encoders, label_encoders

@@ -15,8 +15,8 @@ import numpy as np
 
 from sklar.accounting.unit import VOTE_BITS
 from sklar.arrays import Ints, Mask
+from sklar.counting.batches import CodeBatch
 from sklar.errors import DoorError
-from sklar.rows.codes.batch import CodeBatch
 from sklar.rows.codes.table import RowEncoder
 from sklar.rows.encode.coordinates import coordinate_encoder, value_reader
 from sklar.rows.persons.choice import Column, Persons

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from sklar.accounting.unit import VOTE_BITS
+from sklar.counting.batches import CodeBatch, PackedBits
 from sklar.errors import DoorError
-from sklar.rows.codes.batch import CodeBatch, PackedBits
 from sklar.rows.codes.kept import KeptCodes
 from sklar.rows.codes.table import EncodedRows, RowEncoder, stored_places, stored_tables
 from sklar.rows.persons.choice import Column, Persons

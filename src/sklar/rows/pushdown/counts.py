@@ -9,8 +9,8 @@ from itertools import accumulate
 import numpy as np
 
 from sklar.arrays import Ints
-from sklar.rows.counting.count import derivable
-from sklar.rows.counting.tables import CountingPlan, Feature
+from sklar.counting.plans import CountingPlan, Feature
+from sklar.counting.tables import derivable
 from sklar.rows.pushdown.dialects import Coded, Dialect
 
 SETS_AT_ONCE = 256

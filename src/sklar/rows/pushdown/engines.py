@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from sklar.arrays import Ints
+from sklar.counting.plans import CountingPlan, Feature
 from sklar.errors import SklarError, SourceError
-from sklar.rows.counting.tables import CountingPlan, Feature
 from sklar.rows.pushdown.counts import coded, counted_tables, flat_queries, with_sums
 from sklar.rows.pushdown.dialects import Coded, Dialect, DuckDB, Postgres
 from sklar.rows.pushdown.encoding import ColumnCode, InexactError

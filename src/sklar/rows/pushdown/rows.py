@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sklar.arrays import Ints
+from sklar.counting.jobs import GroupJob, Job
+from sklar.counting.tables import CountJob
 from sklar.errors import StreamedWarning
-from sklar.rows.codes.job import GroupJob, Job
 from sklar.rows.codes.table import EncodedRows
-from sklar.rows.counting.count import CountJob
 from sklar.rows.pushdown.encoding import InexactError
 from sklar.rows.pushdown.engines import Engine, engine_of
 from sklar.rows.sources.source import Source

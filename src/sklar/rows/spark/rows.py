@@ -17,9 +17,9 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from sklar.arrays import Ints
+from sklar.counting.jobs import GroupJob, Job
+from sklar.counting.plans import group_count
 from sklar.errors import SourceError
-from sklar.rows.codes.job import GroupJob, Job
-from sklar.rows.counting.tables import group_count
 from sklar.rows.persons.keys import Secret
 from sklar.rows.sources import open_source
 from sklar.rows.sources.source import Source, SourceOptions, require_columns

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from sklar.arrays import Ints
-from sklar.rows.codes.batch import CodeBatch, batch_of, blob_of
-from sklar.rows.codes.job import CodedPart, GroupJob, Job
+from sklar.counting.batches import CodeBatch, batch_of, blob_of
+from sklar.counting.jobs import CodedPart, GroupJob, Job
+from sklar.counting.plans import groups_of
 from sklar.rows.codes.table import EncodedRows, stored_places, stored_tables
-from sklar.rows.counting.tables import groups_of
 from sklar.rows.persons.gather import slice_of
 from sklar.rows.persons.keys import Secret
 from sklar.rows.persons.linked import LinkedRows

@@ -1,17 +1,4 @@
-r"""Kendall's tau-a over a sample of the rows of a public size, and why one row moves it as its size says.
-
-**Who is in the sample.** Every row has a key: bits mixed from `seed`, its codes and its number among rows with the same
-codes (as in `blocks`), then the codes and that number themselves, so that no two rows of a table share a key. The
-sample is the h rows of least key. As collections, the keys are a function of the collection of all rows, whatever their
-order.
-
-**One row replaced** takes one key x out of the set of keys and puts one key y in. The h least of the new set are those
-of the old with at most one exchanged: if x was among them, y or the next key takes its place; if not, y may take that
-of the largest. So the samples are neighbours of each other, of h rows each, and the bound of `tau` holds with h in the
-place of n. A person with r rows: r times the bound.
-
-No amplification by sampling is claimed: the seed is no secret, and the mixing is no source of chance.
-"""
+"""Exact numerators of Kendall's tau-a over a sample of rows; their meaning and bounds are in `sklar.release.taus`."""
 
 from __future__ import annotations
 
@@ -22,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Ints, Mask
-from sklar.private.features.blocks import Words, row_keys, row_words
-from sklar.private.features.tau import PASS_BYTES, exact_order
-from sklar.release.features import SampledTaus
-from sklar.rows import Rows
+from sklar.counting.blocks import Words, row_keys, row_words
+from sklar.counting.jobs import CountedRows
+from sklar.counting.taus import PASS_BYTES, exact_order
+from sklar.release.taus import SampledTaus
 
 DIGIT = 16
 """Bits of a key that are looked at in one pass: one or two passes find the last row of most samples."""
 
 
-def exact_sampled_orders(feature: SampledTaus, rows: Rows) -> Ints:
+def exact_sampled_orders(feature: SampledTaus, rows: CountedRows) -> Ints:
     """Concordant minus discordant pairs of rows of the sample, for every pair of columns."""
     last = _last_key(feature, rows)
     pairs = list(combinations(range(len(feature.columns)), 2))
@@ -44,7 +31,7 @@ def exact_sampled_orders(feature: SampledTaus, rows: Rows) -> Ints:
     return np.array(found, dtype=np.int64)
 
 
-def _last_key(feature: SampledTaus, rows: Rows) -> tuple[int, ...]:
+def _last_key(feature: SampledTaus, rows: CountedRows) -> tuple[int, ...]:
     """The first digits of the largest key in the sample, as many as tell it from the keys beyond."""
     last, missing = (), feature.rows
     while True:

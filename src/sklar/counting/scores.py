@@ -1,4 +1,4 @@
-"""Scores for noisy choices, each with its sensitivity."""
+"""Exact scores of candidates for private selection; defined, with their sensitivity, in `sklar.release.choices`."""
 
 from __future__ import annotations
 
@@ -9,22 +9,12 @@ import numpy as np
 from sklar.accounting.unit import VOTE_BITS, Unit
 from sklar.arrays import Floats, Ints
 from sklar.errors import DoorError
-from sklar.release.door import Score, SplitNorms, TableDistance, TailNorms
-from sklar.rows import TableSpec
+from sklar.release.choices import Score, SplitNorms, TableDistance, TailNorms
 
 POINT = 16
 """Distances are computed in whole multiples of 2^-16."""
 LARGEST = 2.0**51
 """The sum of all estimates of a candidate stays below this many of them."""
-ROOM = 1e-3
-"""Room for rounding in tail norms, in rows."""
-
-
-def score_tables(score: Score) -> list[TableSpec]:
-    """The tables whose exact counts a score needs."""
-    if isinstance(score, TailNorms | SplitNorms):
-        return [((score.column,), (score.lookup,))]
-    return [(candidate.columns, candidate.lookups) for candidate in score.candidates]
 
 
 def exact_scores(score: Score, exact_tables: Sequence[Ints], unit: Unit) -> Floats:
@@ -34,11 +24,6 @@ def exact_scores(score: Score, exact_tables: Sequence[Ints], unit: Unit) -> Floa
     if isinstance(score, SplitNorms):
         return exact_split_norms(score, exact_tables[0]) * unit.resolution
     return exact_distances(score, exact_tables, VOTE_BITS if unit.votes else 0)
-
-
-def score_sensitivity(score: Score, unit: Unit) -> float:
-    """How far one person moves any of the scores."""
-    return distance_sensitivity(unit) if isinstance(score, TableDistance) else tail_sensitivity(unit)
 
 
 def exact_tail_norms(score: TailNorms, exact_table: Ints, resolution: float = 1.0) -> Floats:
@@ -52,32 +37,8 @@ def exact_tail_norms(score: TailNorms, exact_table: Ints, resolution: float = 1.
     return -np.sqrt(dropped) - score.penalties
 
 
-def tail_sensitivity(unit: Unit) -> float:
-    """How far one person moves any of the tail norms.
-
-    Dropping low frequencies is a projection after an orthogonal transform, so the norms of two histograms' tails differ
-    by at most the Euclidean distance of the histograms: rows_per_person when rows come or go, sqrt(2) times that when
-    they move.
-
-    `ROOM` is for rounding. The transform is off by at most 7 u log2(m) of the norm of a histogram of m bins, u = 2^-53
-    (see `composition.tilted`), which is at most the number of rows: for fewer than 2^33 rows and 2^24 bins by
-    1.7 x 10^-4, and so are the norms of its tails. Sums of squares are taken in pairs, off by 30 u of themselves, so
-    norms by 15 u, which is 1.5 x 10^-5; the penalty adds less. Two neighbours make less than 4 x 10^-4.
-    """
-    return float(unit.l2) + ROOM
-
-
 def exact_split_norms(score: SplitNorms, exact_table: Ints) -> Floats:
-    """Minus the distance of a histogram from the means of its runs, for every beginning of the last run.
-
-    The histograms that are even on given runs are a linear space, and the best runs choose the nearest of finitely many
-    such spaces. A distance from a set moves no more than the histogram itself: `tail_sensitivity` holds here, too. (The
-    square of it, which Xu et al. 2013 score by, moves by up to twice the largest count and one, which is private.)
-
-    Rounding is within `ROOM`: squared distances are sums of at most 64 terms (w s2 - s1^2) / w, none of them negative,
-    each an exact integer over an integer. They are off by 66 u of themselves, u = 2^-53, and their roots, which are at
-    most the number of rows, by 34 u of that: for fewer than 2^33 rows by 3.3 x 10^-5.
-    """
+    """Minus the distance of a histogram from the means of its runs, for every beginning of the last run."""
     errors = squared_errors(exact_table[: score.end])
     best = errors[0]  # of the first bins in one run, by their number
     for _ in range(score.runs - 2):
@@ -103,8 +64,8 @@ def exact_distances(score: TableDistance, exact_tables: Sequence[Ints], bits: in
     Counts are in parts of 2^-bits.
     """
     bonuses = score.bonuses or (0.0,) * len(score.candidates)
-    told = zip(exact_tables, score.candidates, bonuses, strict=True)
-    return np.array([_distance(exact, candidate.estimate, bonus, bits) for exact, candidate, bonus in told])
+    scored = zip(exact_tables, score.candidates, bonuses, strict=True)
+    return np.array([_distance(exact, candidate.estimate, bonus, bits) for exact, candidate, bonus in scored])
 
 
 def _distance(exact: Ints, estimate: Floats, bonus: float, bits: int) -> float:
@@ -130,15 +91,3 @@ def _in_points(estimate: Floats, bonus: float, point: int) -> tuple[Floats, int]
     if not float(np.abs(rounded).sum()) + abs(added) < LARGEST:
         raise DoorError(f"the estimates and the bonus of a candidate must sum to less than 2^{51 - point}")
     return rounded, added
-
-
-def distance_sensitivity(unit: Unit) -> float:
-    """How far one person moves any of the distances.
-
-    |sum |x - e| - sum |x' - e|| <= sum |x - x'| = L1 change of the counts: one row is in one cell, so rows_per_person
-    under add/remove and twice that under replace. Estimates and bonuses are fixed before the rows are read.
-
-    This holds for the floats that are computed too: all are whole multiples of 2^-16 below 2^36 (tables have fewer than
-    2^35 rows), or of 2^-20 below 2^32 (fewer than 2^31 votes), and float64 adds such numbers exactly.
-    """
-    return float(unit.l1)

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Ints
+from sklar.counting.jobs import CodedPart, Codes
 from sklar.errors import TableTooLargeError, UsageError
-from sklar.rows.codes.job import CodedPart, Codes
 from sklar.schema import Schema
 
 MAX_CELLS, MAX_BYTES = 2**31, 2 << 30

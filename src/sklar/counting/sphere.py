@@ -1,41 +1,16 @@
-r"""Sums of rows placed on a sphere: exact integer arithmetic, and the proof of how far one row can move them.
-
-**A row's point.** The row's scores are integers k_1..k_d (units of 2^-10). With s = sum k_a^2 > 0 its point is the
-integer vector
-
-    w_a = sign(k_a) isqrt( floor( d k_a^2 2^20 / s ) )          (w = 0 if s = 0)
-
-which is sqrt(d) k / |k| in units of 2^-10, rounded toward zero coordinate by coordinate. Everything is integer
-arithmetic, so the point is the same on every machine, in every batch and next to any other rows.
-
-**One row.** w_a^2 <= floor(d k_a^2 2^20 / s), hence S = sum w_a^2 <= d 2^20. In real units (w 2^-10, written v):
-
-* star: the row adds c_m v_a for every contrast m and coordinate a, and c_m to one level of each of q nominal columns.
-  L2^2 = |c|^2 (sum v_a^2 + q) <= |c|^2 (d + q).  L1 <= |c|_1 (sum |v_a| + q) <= |c|_1 (d + q), by Cauchy-Schwarz.
-* pairs: the row adds v_a v_b for a < b. With S = sum v_a^2 <= d and sum v_a^4 >= S^2 / d (Cauchy-Schwarz),
-  L2^2 = (S^2 - sum v_a^4) / 2 <= S^2 (1 - 1/d) / 2 <= d (d - 1) / 2 = P.
-  L1 = ((sum |v_a|)^2 - S) / 2 <= (d S - S) / 2 <= P.
-  Times the contrasts: L2 <= |c| sqrt(P), L1 <= |c|_1 P.
-
-Rounding is inside these bounds: they are stated for the rounded w itself and need no equality sum v_a^2 = d.
-
-**One person** has r = rows_per_person rows. Added or removed: r rows, so r times the bound (triangle inequality).
-Replaced: r rows leave and r rows come, so 2 r times the bound. Where a person's rows share one vote their weights sum
-to at most 1, and the bounds are those of r = 1. Scores, contrasts and levels are fixed before the rows are read
-(public, or from earlier releases), so a row's term does not depend on other rows.
-"""
+"""Exact sums of rows placed on a sphere, in integers; their meaning and bounds are in `sklar.release.sphere`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Ints
-from sklar.release.features import Contrasts, PairSums, StarSums
 from sklar.release.scores import SCORE_BITS, Scores
+from sklar.release.sphere import Contrasts, PairSums, StarSums
 
 Codes = npt.NDArray[np.integer[Any]]
 
@@ -71,6 +46,18 @@ def exact_pair_sums(feature: PairSums, codes: Codes) -> Ints:
         for m, line in enumerate(weights):
             total[m] += _exact_product(points.T * line, points)[upper]
     return total.ravel()
+
+
+def row_points(scores: Scores, columns: Mapping[str, Codes]) -> Ints:
+    """Return the integer point of each row, one line a row, from codes by column."""
+    names = tuple(dict.fromkeys(scores.columns))
+    codes = np.column_stack([columns[name] for name in names]) if names else np.zeros((0, 0), np.int64)
+    return _points(scores, codes, {name: i for i, name in enumerate(names)})
+
+
+def contrast_weights(contrasts: Contrasts, columns: Mapping[str, Codes]) -> Ints:
+    """Return the integer weights of each row, one line a contrast, from codes by column."""
+    return _contrast_rows(contrasts, columns[contrasts.column][:, None], {contrasts.column: 0})
 
 
 def _blocks(codes: Codes, scores: int) -> Iterator[Codes]:

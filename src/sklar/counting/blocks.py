@@ -1,31 +1,4 @@
-r"""Correlations estimated in blocks of rows and averaged (sample and aggregate), and how far one row can move the mean.
-
-**Who is in which block.** A row's block is a function of `seed`, of the row's own codes, and of its number among rows
-with the same codes (0, 1, 2, ... in any order: such rows are alike). So the blocks, as collections of rows, are a
-function of the collection of all rows, whatever their order. One row more or less adds or removes one (codes, number)
-pair, the last of its codes, hence changes one block by one row; a replaced row changes at most two blocks. Blocks by
-position would not do: an inserted row would shift all rows after it. Nor would ranks over all rows, which let one row
-change every block. Rows are told apart by their codes, written as the digits of whole numbers, with certainty. Which
-function it is matters for the estimates only, which want blocks that are alike: it mixes bits.
-
-**A block's estimate** is the correlation matrix R of the scores of its rows, which are fixed integers per code, so that
-sums are exact and do not depend on the order of rows. A column without spread has correlation 0 with the others: still
-positive semidefinite with a unit diagonal. A block without rows has R = 1 on the diagonal and 0 elsewhere.
-
-**One block changed.** For two such matrices tr(R R') >= 0, hence |R - R'|_F^2 <= tr R^2 + tr R'^2 <= 2 m^2. The
-diagonal does not change, so the vector of pairs changes by at most L2 = sqrt(2 m^2 / 2) = m, and by at most
-L1 = min(2 P, m sqrt(P)) with P = C(m, 2). Rounding each entry toward zero to units of u = 2^-20 (and the float64
-division before it) moves a difference by less than 1.001 u, which adds 1.001 u sqrt(P) to L2 and 1.001 u P to L1. The
-mean over l blocks moves by 1/l of that for each changed block: r blocks when r rows come or go, 2 r when they are
-replaced.
-
-**The likelihood's maximum** may take the place of the correlation (Li, Xiong, Jiang 2014, Algorithm 2, pair by pair). A
-block's estimate for two columns is then the number between -1 and 1 at which the density of the bivariate Gaussian
-copula is largest over the block's rows. It is a function of three exact integers, the number of rows and the sums of
-x^2 + y^2 and of x y, computed from them alone and rounded to a whole number of units between -2^20 and 2^20. Nothing
-else is asked of it: such maxima need not be a semidefinite matrix, so the bound is the diameter of the cube, as in the
-paper, L1 = 2 P and L2 = 2 sqrt(P) for a changed block, and no error of floating point can exceed it.
-"""
+"""Exact sums over blocks of rows of rounded correlations; defined, with their bounds, in `sklar.release.blocks`."""
 
 from __future__ import annotations
 
@@ -37,20 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Floats, Ints
-from sklar.release.features import BLOCK_BITS, BlockMeans
+from sklar.counting.jobs import CountedRows
+from sklar.release.blocks import BLOCK_BITS, BlockMeans
 from sklar.release.scores import SCORE_BITS, Scores
-from sklar.rows import Rows
-from sklar.rows.persons.choice import mixed
 
 Words = npt.NDArray[np.uint64]
 
 
-def exact_block_sums(feature: BlockMeans, rows: Rows) -> Ints:
+def exact_block_sums(feature: BlockMeans, rows: CountedRows) -> Ints:
     """Sum over blocks of their rounded correlations, in units of 2^-20."""
     return correlations_of(*rows.summed_groups(MomentJob(feature=feature))).sum(axis=0)
 
 
-def exact_likelihood_sums(feature: BlockMeans, rows: Rows) -> Ints:
+def exact_likelihood_sums(feature: BlockMeans, rows: CountedRows) -> Ints:
     """Sum over blocks of the rounded maxima of their likelihoods, in units of 2^-20."""
     return likelihoods_of(*rows.summed_groups(MomentJob(feature=feature))).sum(axis=0)
 
@@ -123,6 +95,13 @@ def row_keys(words: Words, seed: int) -> tuple[Words, Words]:
     for word in (*words, number):
         spread = mixed(spread ^ (word + np.uint64(0x9E3779B97F4A7C15)))
     return spread, number
+
+
+def mixed(words: Words) -> Words:
+    """Apply a bijection of 64-bit words that flips half the bits for any change (the finalizer of splitmix64)."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
 
 
 def correlations_of(count: Ints, sums: Ints, products: Ints) -> Ints:

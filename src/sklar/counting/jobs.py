@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Ints
+from sklar.counting.batches import CodeBatch
 from sklar.errors import DoorError
-from sklar.rows.codes.batch import CodeBatch
 from sklar.schema import Schema
 
 Codes = npt.NDArray[np.int32]
@@ -41,54 +41,29 @@ class GroupJob(Protocol):
     def __call__(self, codes: Codes) -> tuple[Ints, ...]: ...
 
 
-class Rows(Protocol):
-    """Private rows, wherever they are.
+class CountedRows(Protocol):
+    """Rows that can be counted, wherever they are: private ones, or those that a model made up.
 
     Attributes:
         schema: The coordinates that codes are of.
-        null_values: Texts that stand for null, besides the empty one.
-        passes: Number of times the source itself was read.
         exact_rows: Number of rows: private under add-remove.
-        exact_persons: Number of persons: the same where each row is one.
         votes: Whether the rows of a person share one vote, so that counts are in parts of 2^-20.
     """
 
     @property
     def schema(self) -> Schema: ...
     @property
-    def null_values(self) -> tuple[str, ...]: ...
-    @property
-    def passes(self) -> int: ...
-    @property
     def exact_rows(self) -> int: ...
-    @property
-    def exact_persons(self) -> int: ...
     @property
     def votes(self) -> bool: ...
 
-    def require_repeatable(self) -> None:
-        """Refuse a source that can be read once only."""
-
-    def require_labels(self) -> None:
-        """Refuse rows in which labels that nobody listed cannot be looked for."""
-
-    def keep_codes(self) -> None:
-        """Find out that the source is a table, and keep its codes where they fit."""
-
-    def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """One pass over the given columns as Arrow arrays, before any schema is applied."""
-        ...
-
     def summed(self, job: Job) -> tuple[Ints, ...]:
-        """The answers of a job for all rows."""
+        """Return the answers of a job for all rows."""
         ...
 
     def summed_groups(self, job: GroupJob) -> tuple[Ints, ...]:
-        """The answers of a job that needs rows with equal codes together."""
+        """Return the answers of a job that needs rows with equal codes together."""
         ...
-
-    def close(self) -> None:
-        """Forget what was kept."""
 
 
 def added(shapes: Sequence[tuple[int, ...]], parts: Iterator[tuple[Ints, ...]]) -> tuple[Ints, ...]:

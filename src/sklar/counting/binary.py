@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Ints
+from sklar.counting.batches import CodeBatch, PackedBits
+from sklar.counting.jobs import CodedPart, CountedRows
+from sklar.counting.plans import CountingPlan, Feature, plan_counts
 from sklar.errors import UsageError
-from sklar.rows.codes.batch import CodeBatch, PackedBits
-from sklar.rows.codes.job import CodedPart, Rows
-from sklar.rows.counting.tables import CountingPlan, Feature, plan_counts
 
 FEWEST_PAIRS = 32
 """Fewer pairs are counted row by row with the other tables."""
@@ -42,7 +42,7 @@ class BinaryWork:
 
     def add(self, batch: CodeBatch, pool: ThreadPoolExecutor, threads: int) -> None:
         """Add a batch of rows; each thread counts its own block of pairs."""
-        from sklar.rows.kernels.bits import BLOCK_FEATURES, pair_ones
+        from sklar.counting.bits import BLOCK_FEATURES, pair_ones
 
         bits = np.zeros((len(self.ones), -(-batch.rows // 64)), dtype=np.uint64)
         place = {name: at for at, name in enumerate(self.plan.columns)}
@@ -102,7 +102,7 @@ class SinglesWork:
 
     def add(self, batch: CodeBatch, pool: ThreadPoolExecutor, threads: int) -> None:
         """Add a batch of rows; too quick a work to be shared out."""
-        from sklar.rows.kernels.bits import count_ones
+        from sklar.counting.bits import count_ones
 
         place = {name: at for at, name in enumerate(self.plan.columns)}
         for at, table in enumerate(self.tables):
@@ -147,12 +147,12 @@ class OnesJob:
         return work.ones[: len(work.features), : len(work.features)], work.rows
 
 
-def exact_ones(rows: Rows, columns: Sequence[str]) -> Ints:
+def exact_ones(rows: CountedRows, columns: Sequence[str]) -> Ints:
     """In how many rows columns i and j, of two codes each, both have code 1: all pairs as one symmetric matrix."""
     return exact_ones_of_all(rows, columns)[0]
 
 
-def exact_ones_of_all(rows: Rows, columns: Sequence[str]) -> tuple[Ints, int]:
+def exact_ones_of_all(rows: CountedRows, columns: Sequence[str]) -> tuple[Ints, int]:
     """The same, and the number of all rows."""
     plan = plan_counts(rows.schema, [((name,), None) for name in columns])
     if any(feature.groups != 2 for feature in plan.features):
@@ -164,7 +164,7 @@ def exact_ones_of_all(rows: Rows, columns: Sequence[str]) -> tuple[Ints, int]:
     return (upper + np.triu(upper, 1).T)[np.ix_(chosen, chosen)], int(total[0])
 
 
-def known_singles(rows: Rows, plan: CountingPlan) -> tuple[Ints, ...] | None:
+def known_singles(rows: CountedRows, plan: CountingPlan) -> tuple[Ints, ...] | None:
     """The plan's tables, if all are of one feature of two codes and the pairs counted before have told them."""
     known = _known_ones(rows)
     features = [plan.features[axes[0]] for axes in plan.tables if len(axes) == 1]
@@ -174,7 +174,7 @@ def known_singles(rows: Rows, plan: CountingPlan) -> tuple[Ints, ...] | None:
     return tuple(np.array([rows.exact_rows - n, n], dtype=np.int64) for n in ones)
 
 
-def _known_ones(rows: Rows) -> dict[str, int]:
+def _known_ones(rows: CountedRows) -> dict[str, int]:
     """Number of rows with code 1 of columns of two codes, kept with rows that can keep it; else nothing is known."""
     return {} if rows.votes else getattr(rows, "known_ones", {})
 
@@ -182,7 +182,7 @@ def _known_ones(rows: Rows) -> dict[str, int]:
 def _work(
     plan: CountingPlan, pairs: tuple[int, ...], singles: tuple[int, ...], features: tuple[int, ...]
 ) -> BinaryWork:
-    from sklar.rows.kernels.bits import TILE
+    from sklar.counting.bits import TILE
 
     width = -(-len(features) // TILE) * TILE
     ones = np.zeros((width, width), dtype=np.int64)

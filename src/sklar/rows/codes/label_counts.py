@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sklar.arrays import Mask
-from sklar.rows.codes.job import Rows
+from sklar.rows.codes.protocol import Rows
 from sklar.rows.encode.arrays import is_too_long, union_parts, unwrapped
 from sklar.rows.encode.spelling import spelled
 from sklar.rows.encode.text import Text, text_of
@@ -56,7 +56,7 @@ def exact_label_counts(rows: Rows, floors: Mapping[str, int]) -> dict[str, dict[
 
 
 def _bucket_counts(rows: Rows, columns: tuple[str, ...], bits: int) -> dict[str, Buckets]:
-    from sklar.rows.kernels.tallies import tally_buckets
+    from sklar.counting.tallies import tally_buckets
 
     counts = {name: np.zeros(1 << bits, dtype=np.uint32) for name in columns}
     for name, _, places in _buckets(rows, columns, bits):
@@ -66,7 +66,7 @@ def _bucket_counts(rows: Rows, columns: tuple[str, ...], bits: int) -> dict[str,
 
 def _buckets(rows: Rows, columns: tuple[str, ...], bits: int) -> Iterator[tuple[str, Any, npt.NDArray[np.int32]]]:
     """One pass: column, texts and their buckets, batch by batch."""
-    from sklar.rows.kernels.tallies import text_buckets
+    from sklar.counting.tallies import text_buckets
 
     for arrays in rows.raw_batches(columns):
         for name, array in zip(columns, arrays, strict=True):

@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Ints
-from sklar.errors import TableTooLargeError
-from sklar.rows.codes.batch import CodeBatch
-from sklar.rows.codes.job import CodedPart, Rows
-from sklar.rows.counting.binary import (
+from sklar.counting.batches import CodeBatch
+from sklar.counting.binary import (
     BinaryWork,
     SinglesWork,
     binary_work,
@@ -24,7 +22,9 @@ from sklar.rows.counting.binary import (
     singles_work,
     two_by_two,
 )
-from sklar.rows.counting.tables import MAX_BYTES, CountingPlan, Lookup, TableSpec, plan_counts
+from sklar.counting.jobs import CodedPart, CountedRows
+from sklar.counting.plans import MAX_BYTES, CountingPlan, Lookup, TableSpec, plan_counts
+from sklar.errors import TableTooLargeError
 
 DERIVED_CELLS = 1 << 20
 """A table may be summed out of a bigger one of up to this size instead of being counted."""
@@ -45,7 +45,7 @@ class CountJob:
         return tuple(found[table] for table in range(len(self.plan.tables)))
 
 
-def exact_counts(rows: Rows, specs: Sequence[TableSpec], *, max_bytes: int = MAX_BYTES) -> tuple[Ints, ...]:
+def exact_counts(rows: CountedRows, specs: Sequence[TableSpec], *, max_bytes: int = MAX_BYTES) -> tuple[Ints, ...]:
     """Count all tables in one pass.
 
     Args:
@@ -127,7 +127,7 @@ class TallyWork:
 
     def add(self, batch: CodeBatch, pool: ThreadPoolExecutor, threads: int) -> None:
         """Add a batch of rows to all tables; each thread counts its own tables, so no two write to the same cell."""
-        from sklar.rows.kernels.tallies import tally
+        from sklar.counting.tallies import tally
 
         height = max(1, STACK_BYTES // max(1, len(self.features) * self.dtype.itemsize))
         shares = [np.arange(k, len(self.tables), threads) for k in range(min(threads, len(self.tables)))]
@@ -144,7 +144,7 @@ class TallyWork:
 
     def _stack(self, batch: CodeBatch, part: slice, pool: ThreadPoolExecutor, threads: int) -> npt.NDArray[Any]:
         """The features of some rows of a batch, one row of the matrix each."""
-        from sklar.rows.kernels.tallies import recode
+        from sklar.counting.tallies import recode
 
         stack = np.empty((len(self.features), part.stop - part.start), dtype=self.dtype)
 
@@ -212,7 +212,7 @@ def pair_cell_count(sizes: Sequence[int]) -> int:
     return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
 
 
-def exact_pair_counts(rows: Rows, columns: Sequence[str], lookups: Sequence[Lookup]) -> Ints:
+def exact_pair_counts(rows: CountedRows, columns: Sequence[str], lookups: Sequence[Lookup]) -> Ints:
     """Tables of the pairs (0, 1), (0, 2), ..., one after the other, each with its later column running fastest."""
     if all(len(lookup) == 2 and lookup[0] == 0 and lookup[1] == 1 for lookup in lookups):
         (ones, total), (first, second) = exact_ones_of_all(rows, columns), np.triu_indices(len(columns), 1)

@@ -1,0 +1,171 @@
+"""Every measurement of a fit as a noisy linear statistic: each number is the sum over rows of a known function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sklar.arrays import Floats
+from sklar.counting.code_table import CodeTable
+from sklar.counting.sphere import contrast_weights, row_points
+from sklar.inference.columns import ColumnSums, column_sums, known_rows
+from sklar.inference.fitted import Fitted
+from sklar.inference.tables import all_tables, counts_cells, is_interaction, measured_part
+from sklar.model.pairs.interactions import centred
+from sklar.release.counts import Counts, Interaction
+from sklar.release.measurements import Measurement
+from sklar.release.sphere import PairSums, StarSums
+from sklar.schema.columns import Column
+from sklar.schema.numbers import Datetime, Integer, Real
+
+GRIDDED = (Integer, Real, Datetime)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Linear:
+    """Measured numbers about several columns: the cells of a table, or one sum of products.
+
+    Attributes:
+        columns: Which.
+        measurement: What they are part of.
+        place: Of a sum of products, the two scores, or the contrast and the score; None for a table.
+        values: The numbers, with noise.
+        sigma: Standard deviation of the noise on each.
+    """
+
+    columns: tuple[str, ...]
+    measurement: Measurement
+    place: tuple[int, int] | None
+    values: Floats
+    sigma: float
+
+    @property
+    def turn(self) -> Floats:
+        """What was measured of the cells: all, or what is left of interactions without their margins."""
+        whole = np.eye(self.values.size)
+        if is_interaction(self.measurement):
+            return np.stack([centred(line.reshape(self.measurement.values.shape)).ravel() for line in whole])
+        return whole
+
+    def functions(self, codes: CodeTable) -> Any:
+        """Return the functions that are summed, at each row (line), sparse."""
+        query = self.measurement.query
+        if isinstance(query, PairSums | StarSums):
+            return sparse.csr_array(self._products(query, codes)[:, None])
+        assert isinstance(query, Counts | Interaction)
+        cell = np.zeros(codes.rows, dtype=np.int64)
+        for name, partition, size in zip(query.columns, query.partitions, query.shape, strict=True):
+            cell = cell * size + partition[codes.columns[name]]
+        shape = (codes.rows, self.values.size)
+        return sparse.csr_array((np.ones(codes.rows), (np.arange(codes.rows), cell)), shape=shape)
+
+    def _products(self, query: PairSums | StarSums, codes: CodeTable) -> Floats:
+        """The product in each row, in the units of the sums."""
+        assert self.place is not None
+        points, (first, second) = row_points(query.scores, codes.columns), self.place
+        if isinstance(query, StarSums):
+            whole = contrast_weights(query.contrasts, codes.columns)[first] * points[:, second]
+        else:
+            whole = points[:, first] * points[:, second]
+        return query.resolution * whole.astype(np.float64)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LinearMeasurements:
+    """All measurements of a fit as linear functions of rows.
+
+    Attributes:
+        fitted: The fit.
+        tables: Measured tables, also the number of rows as one of a single cell.
+        linear: Those about several columns.
+        places: By column the number that each base code stands for, from 0 to 1; NaN for labels and missing ones.
+    """
+
+    fitted: Fitted
+    tables: Sequence[Measurement]
+    linear: tuple[Linear, ...]
+    places: Mapping[str, Floats]
+    _columns: dict[tuple[str, bool], ColumnSums | None] = field(default_factory=dict[Any, Any], init=False)
+
+    @property
+    def rows_sigma(self) -> float:
+        """Of the number of rows."""
+        return known_rows(self.tables, "", self.fitted.setting.rows).sigma
+
+    def column(self, name: str, unbiased: bool) -> ColumnSums | None:
+        """What is told of one column, without belief in its tails if asked for."""
+        if (name, unbiased) not in self._columns:
+            at, schema = self.fitted.schema.modelled.index(name), self.fitted.schema
+            own = [table for table in self.tables if table.query.columns == (name,) and counts_cells(table, schema)]
+            known = known_rows(self.tables, name, self.fitted.setting.rows)
+            mass, column = self.fitted.model.margins[at].dense(), schema[name]
+            widths = np.zeros(0) if unbiased or np.isnan(self.places[name]).all() else _widths(column)
+            self._columns[name, unbiased] = column_sums(own, mass, widths, known, self.fitted.rows)
+        return self._columns[name, unbiased]
+
+    def level_error(self, name: str, at: float) -> float:
+        """Standard deviation of the share of rows up to a quantile of a column, by noise and by chance."""
+        sums, mass = self.column(name, True), self.fitted.model.margins[self.fitted.schema.modelled.index(name)].dense()
+        if sums is None:
+            return 0.0
+        number = ~np.isnan(self.places[name])
+        upto = np.cumsum(mass * number) - at * mass[number].sum()
+        noise = float(sums.means(np.stack([upto <= 0, upto < mass]) * number)[1].max())  # without the cell, and with it
+        return float(np.sqrt(noise + at * (1 - at) / self.fitted.rows))
+
+
+def _widths(column: Column) -> Floats:
+    """Of codes that are numbers; none for a value singled out among ranges, which has no density."""
+    if not isinstance(column, GRIDDED):
+        return np.zeros(0)
+    widths = column.grid.widths[: column.value_cells].astype(np.float64)
+    return np.where(column.grid.is_atom[: column.value_cells] & (widths < np.median(widths)), 0.0, widths)
+
+
+def _places(column: Column, size: int) -> Floats:
+    place = np.full(size, np.nan)
+    if isinstance(column, GRIDDED):
+        upto = np.cumsum(column.grid.widths[: column.value_cells])
+        place[: column.value_cells] = (upto - column.grid.widths[: column.value_cells] / 2) / max(upto[-1], 1e-300)
+    return place
+
+
+def linear_measurements(fitted: Fitted) -> LinearMeasurements:
+    """Return all linear functions of rows that a fit measured."""
+    tables, schema = all_tables(fitted.measurements), fitted.schema
+    linear = [
+        Linear(
+            columns=table.query.columns, measurement=table, place=None, sigma=table.sigma,
+            values=measured_part(table, table.values.astype(np.float64)).ravel(),
+        )
+        for table in tables
+        if len(table.query.columns) > 1
+    ]  # fmt: skip
+    for measurement in fitted.measurements:
+        linear += _products(measurement)
+    places = {name: _places(schema[name], schema.size(name)) for name in schema.modelled}
+    return LinearMeasurements(fitted=fitted, tables=tables, linear=tuple(linear), places=places)
+
+
+def _products(measurement: Measurement) -> Iterator[Linear]:
+    """Products that are summed over all rows, each on its own; other sums are not linear, or of one column."""
+    query, found = measurement.query, list[tuple[tuple[str, str], tuple[int, int], float]]()
+    if isinstance(query, PairSums) and query.contrasts is None:
+        names = query.scores.columns
+        pairs = combinations(range(query.scores.count), 2)
+        found = [((names[i], names[j]), (i, j), x) for (i, j), x in zip(pairs, measurement.values, strict=True)]
+    elif isinstance(query, StarSums):
+        lines, target = measurement.values.reshape(len(query.contrasts.lookups), -1), query.contrasts.column
+        named = list(enumerate(query.scores.columns))
+        found = [((name, target), (i, j), line[j]) for i, line in enumerate(lines) for j, name in named]
+    for columns, place, value in found:
+        if columns[0] != columns[1]:
+            yield Linear(
+                columns=columns, measurement=measurement, place=place, values=np.array([value]),
+                sigma=measurement.sigma,
+            )  # fmt: skip
