@@ -15,8 +15,8 @@ from sklar.pipeline.verify.findings import Check, Verified
 
 Place = str | PathLike[str]
 NO_LEDGER = (
-    "No ledger was given (--ledger): only it knows of other fits, and whether the file leaves out what was stated about "
-    "reading the rows, or changes who vouches for what."
+    "No ledger was given (--ledger): only it knows of other fits, and whether the file leaves out what was stated "
+    "about reading the rows, or changes who vouches for what."
 )
 """What cannot be found out from a model file alone: it can be rewritten in all places at once."""
 
