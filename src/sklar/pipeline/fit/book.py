@@ -45,6 +45,13 @@ def open_book(
     return memory_ledger(neighbours=neighbours)
 
 
+def charged_files(data: Any, ledger: str | PathLike[str] | None) -> list[Any]:
+    """The files of a fit that no output may replace: its rows, the ledger that is named, and those beside the rows."""
+    rows = [data, *(cast("Mapping[str, Any]", data).values() if isinstance(data, Mapping) else ())]
+    paths = [os.fspath(one) for one in rows if isinstance(one, str | PathLike)]
+    return [*paths, ledger, *(f"{os.path.realpath(path)}{SUFFIX}" for path in paths if "\0" not in path)]
+
+
 def warn_of_ledgers(data: Any, book: Ledger, fits: Sequence[FitRecord]) -> None:
     """Say that a ledger without a cap is new, and that further ledgers beside the rows seem to be about them.
 
