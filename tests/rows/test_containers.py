@@ -214,6 +214,16 @@ def test_extensions_of_arrow_are_read_as_their_values(extension: str, storage: A
     assert labels_of(table) == labels_of({"x": values})
 
 
+def test_texts_of_any_length_of_numpy_are_texts() -> None:
+    kind = getattr(np.dtypes, "StringDType", None)
+    if kind is None:  # before numpy 2
+        return
+    for missing in (None, np.nan):
+        values = np.array(["b", "é", missing, "29/02/2020"], dtype=kind(na_object=missing))
+        assert codes_of({"x": values}) == codes_of({"x": ["b", "é", None, "29/02/2020"]})
+        assert labels_of({"x": values}) == labels_of({"x": ["b", "é", None, "29/02/2020"]})
+
+
 class Day(datetime):
     """A moment of a class of its own, as libraries for dates have."""
 
