@@ -57,6 +57,8 @@ ANY_METHOD: dict[str, dict[str, Any]] = {
     "a file that is not there": {"data": "nowhere.csv"},
     "a file that is no table": {"data": "broken.parquet"},
     "a target that is no column": {"target": "nowhere"},
+    "a target that is no name": {"target": ["c"]},
+    "criteria that are no criteria": {"accept": 5, "check_share": 0.1},
     "pay_share 1": {"schema": PAYING, "pay_share": 1.0},
     "facts and fit beyond the cap": {"schema": PAYING, "epsilon": 9.9},
     "facts and an option of no use": {"schema": PAYING, "nonsense": 1},
