@@ -63,6 +63,7 @@ def test_fit_sample_and_inspect(sklar, work: Path):
 
 
 def test_synth_in_one_go(sklar, work: Path):
+    (work / "people.ledger").unlink()  # it goes by the name of the rows, and would have to be named
     ended = sklar(
         "synth", "people.csv", "-s", "people.toml", "-e", 1, *QUICK, "-o", "-", "--rows", 20,
         "--seed", 3, "--model", "kept.sklar", cwd=work,
@@ -107,6 +108,7 @@ def test_conditions(sklar, made: Path):
 
 
 def test_rows_from_a_query(sklar, work: Path):
+    (work / "people.ledger").unlink()
     words = ["-s", "people.toml", "-e", 1, *QUICK, "-o", "q.sklar"]
     ended = sklar("fit", "people.csv", "--sql", "from data where try_cast(age as int) < 60", *words, cwd=work)
     assert ended.code == 0, ended.err

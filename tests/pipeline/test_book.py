@@ -6,6 +6,7 @@ import os
 import warnings
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import sklar
@@ -191,10 +192,49 @@ def test_the_default_ledger_is_noticed_when_another_is_named(place: Path) -> Non
 @pytest.mark.parametrize(
     ("file", "name"), [("people.ledger", "anyone"), ("a.ledger", "people"), ("b.ledger", "people.csv")]
 )
-def test_a_ledger_of_the_same_name_beside_the_rows_is_noticed(place: Path, file: str, name: str) -> None:
-    create_ledger(file, name, epsilon=3, delta=3e-9)
-    told = fit("people.csv")
-    assert len(told) == 2 and f"also kept in {place / file}" in told[1]
+def test_a_ledger_of_the_same_name_beside_the_rows_stops_a_fit_that_names_none(
+    place: Path, file: str, name: str
+) -> None:
+    """It was only warned of, once the new ledger beside the rows had been charged beyond its cap."""
+    create_ledger(file, name, epsilon=1, delta=0)
+    fit("people.csv", ledger=file)
+    with pytest.raises(LedgerError, match=rf"also charged to {place / file}.*--ledger"):
+        fit("people.csv")
+    assert [path.name for path in place.glob("*.ledger")] == [file]
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("rows/rows.ledger", "any"), ("rows/budget.ledger", "rows"), ("all.ledger", "rows")]
+)
+def test_a_ledger_in_a_folder_or_of_its_dataset_stops_a_fit_that_names_none(nested: Path, file: str, name: str) -> None:
+    create_ledger(file, name, epsilon=1, delta=0)
+    for rows in ("rows", "rows/2020/people.csv"):
+        with pytest.raises(LedgerError, match=rf"also charged to {nested / file}.*--ledger"):
+            fit(rows)
+    assert [path.name for path in nested.rglob("*.ledger")] == [Path(file).name]
+
+
+def test_a_used_up_file_stops_a_fit_of_a_folder_that_links_to_it(place: Path) -> None:
+    fit("people.csv")
+    (place / "links").mkdir()
+    (place / "links" / "p.csv").symlink_to(place / "people.csv")
+    with pytest.raises(LedgerError, match=r"also charged to .*people.csv.ledger"):
+        fit("links")
+
+
+@pytest.mark.parametrize("file", ["'homes.parquet'", '"homes.parquet"', "read_parquet($$homes.parquet$$)"])
+def test_a_used_up_file_stops_a_query_that_reads_it(place: Path, file: str) -> None:
+    """The query was charged to the ledger of the file that it was handed, whatever it read."""
+    frame = pd.read_csv("people.csv")
+    frame.to_parquet(place / "homes.parquet")
+    fit("homes.parquet")
+    read = sklar.ReadOptions(sql=f"SELECT * FROM {file}")
+    for rows in ("people.csv", frame):
+        with pytest.raises(LedgerError, match=r"homes.parquet are also charged to .*homes.parquet.ledger.*--ledger"):
+            fit(rows, read=read)
+    create_ledger("both.ledger", "both", epsilon=9, delta=0)
+    fit("people.csv", read=read, ledger="both.ledger")
+    assert fit("homes.parquet", read=read) == []
 
 
 def test_ledgers_of_other_tables_are_not_noticed(place: Path) -> None:
@@ -206,7 +246,10 @@ def test_ledgers_of_other_tables_are_not_noticed(place: Path) -> None:
 
 def test_a_damaged_ledger_that_goes_by_the_name_of_the_rows_is_noticed(place: Path) -> None:
     (place / "people.ledger").write_text("no ledger at all")
-    assert "also kept in" in fit("people.csv")[1]
+    with pytest.raises(LedgerError, match=r"also charged to .*people.ledger"):
+        fit("people.csv")
+    create_ledger("mine.ledger", "mine", epsilon=3, delta=0)
+    assert "also kept in" in fit("people.csv", ledger="mine.ledger")[0]
 
 
 def test_the_command_says_it_on_standard_error(place: Path) -> None:

@@ -57,6 +57,8 @@ ANY_METHOD: dict[str, dict[str, Any]] = {
     "a file that is not there": {"data": "nowhere.csv"},
     "a file that is no table": {"data": "broken.parquet"},
     "a target that is no column": {"target": "nowhere"},
+    "a target that is no name": {"target": ["c"]},
+    "criteria that are no criteria": {"accept": 5, "check_share": 0.1},
     "pay_share 1": {"schema": PAYING, "pay_share": 1.0},
     "facts and fit beyond the cap": {"schema": PAYING, "epsilon": 9.9},
     "facts and an option of no use": {"schema": PAYING, "nonsense": 1},
@@ -333,6 +335,40 @@ def test_what_is_there_is_not_overwritten_and_nothing_is_charged(place: Path) ->
         with pytest.raises(sklar.errors.OutputError, match=r"is there already; force=True"):
             call()
     assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+
+
+def test_what_is_read_or_charged_is_never_overwritten(place: Path) -> None:
+    """Not even by force: the rows, the schema and above all the ledger, which would forget what was spent."""
+    create_ledger("capped.ledger", "capped", epsilon=50, delta=1e-6)
+    SCHEMA.write("people.toml")
+    PAYING.write("paying.toml")
+    (place / "link.csv").symlink_to(place / "people.csv")
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+    words = ["people.csv", "-s", "people.toml", "-e", "1", "-m", "independent", "--ledger", "capped.ledger", "--force"]
+    pay_words = ["paying.toml", "people.csv", "-e", "1", "--ledger", "capped.ledger", "--force"]
+    for command in (
+        *(["fit", *words, "-o", name] for name in ("people.csv", "link.csv", "people.toml", "capped.ledger")),
+        *(["synth", *words, "-o", "new.csv", "--model", name] for name in ("people.csv", "people.toml", "new.csv")),
+        ["synth", *words, "-o", "people.csv"],
+        ["synth", *words, "-o", "new.csv", "--model", "capped.ledger"],
+        *(["schema", "pay", *pay_words, "-o", name] for name in ("people.csv", "capped.ledger")),
+    ):
+        ended = run(*command)
+        assert ended.code == 1 and "is never overwritten" in " ".join(ended.err.split()), (command, ended.err)
+        assert {path.name: path.read_bytes() for path in place.iterdir()} == before, command
+    with pytest.raises(sklar.errors.OutputError, match="is never overwritten"):
+        sklar.synth("people.csv", SCHEMA, "people.csv", force=True, ledger="capped.ledger", **CLEAN)
+
+
+def test_a_name_that_no_file_can_have_is_refused_before_anything_is_charged(place: Path) -> None:
+    create_ledger("capped.ledger", "capped", epsilon=50, delta=1e-6)
+    SCHEMA.write("people.toml")
+    before = (place / "capped.ledger").read_bytes()
+    words = ["people.csv", "-s", "people.toml", "-e", "1", "-m", "independent", "--ledger", "capped.ledger", "-o"]
+    for command in (["fit", *words, "m" * 300], ["synth", *words, "m" * 300 + ".csv"]):
+        ended = run(*command)
+        assert ended.code == 1 and "too long" in " ".join(ended.err.split()), ended.err
+    assert (place / "capped.ledger").read_bytes() == before
 
 
 def test_what_is_there_is_overwritten_by_force(place: Path) -> None:

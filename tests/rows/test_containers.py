@@ -214,6 +214,25 @@ def test_extensions_of_arrow_are_read_as_their_values(extension: str, storage: A
     assert labels_of(table) == labels_of({"x": values})
 
 
+def test_texts_of_any_length_of_numpy_are_texts() -> None:
+    kind = getattr(np.dtypes, "StringDType", None)
+    if kind is None:  # before numpy 2
+        return
+    for missing in (None, np.nan):
+        values = np.array(["b", "é", missing, "29/02/2020"], dtype=kind(na_object=missing))
+        assert codes_of({"x": values}) == codes_of({"x": ["b", "é", None, "29/02/2020"]})
+        assert labels_of({"x": values}) == labels_of({"x": ["b", "é", None, "29/02/2020"]})
+
+
+def test_nanoseconds_are_kept_in_every_container() -> None:
+    """Python's moments have none: a timestamp of pandas that is taken for one would lose them, and change its label."""
+    series = pd.Series(pd.to_datetime(["2020-02-29 01:02:03.123456789"]).astype("datetime64[ns]"))
+    labels = labels_of(frame(series))
+    assert labels == Counter({"2020-02-29 01:02:03.123456789": 1})
+    for form, made in PANDAS.items():
+        assert labels_of(frame(made(series))) - Counter([ODD]) == labels, form
+
+
 class Day(datetime):
     """A moment of a class of its own, as libraries for dates have."""
 

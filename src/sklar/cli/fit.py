@@ -47,7 +47,8 @@ def command(
     Example:
       sklar fit people.csv -s people.toml -e 1 -o people.sklar
     """
-    from sklar.export.atomic import require_writable
+    from sklar.export.atomic import refuse_replacing, require_writable
+    from sklar.pipeline.fit.book import charged_files
     from sklar.pipeline.fit.request import FitRequest
     from sklar.pipeline.fit.run import fitting
     from sklar.schema.table import Schema
@@ -56,6 +57,7 @@ def command(
     facts = Schema.read(schema)
     require_writable(output)  # before budget is spent
     refuse_overwriting(output, force)
+    refuse_replacing([output], [schema, *charged_files(file, fit["ledger"])])
     with pass_bar("reading rows", file) as passes:
         request = FitRequest(data=file, schema=facts, read=replace(read, progress=passes), **fit)
         with fitting(request) as model:

@@ -61,6 +61,7 @@ def command(
     Example:
       sklar synth people.csv -s people.toml -e 1 -o synthetic.csv
     """
+    from sklar.export.atomic import refuse_replacing
     from sklar.lab.evaluate import report_on
     from sklar.pipeline.fit.request import FitRequest
     from sklar.pipeline.public_report.report import public_path
@@ -72,6 +73,7 @@ def command(
     page = public_path(output) if public_report and _reported(output, fit["method"]) else None
     for place, hint in ((output, "-o"), (model, "--model"), (report, "--report"), (page, "-o")):
         refuse_overwriting(place, force, hint)
+    refuse_replacing([model, report, page], [schema])
     wanted = Output(path=output, rows=rows, seed=seed, safe=safe_csv, model_path=model, report_path=page, force=force)
     facts = Schema.read(schema)
     require_reportable(report, output)

@@ -7,10 +7,10 @@ import secrets
 import stat
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from sklar.errors import OutputError
 
@@ -84,6 +84,8 @@ def require_writable(path: PathLike) -> None:
     if _is_special(place):
         return
     try:
+        with suppress(FileNotFoundError):
+            os.stat(place)  # refuses names that are too long
         handle, probe = tempfile.mkstemp(dir=folder, prefix=".sklar-", suffix=".tmp")
         os.close(handle)
         os.unlink(probe)
@@ -95,6 +97,28 @@ def refuse_overwriting(path: PathLike, *, force: bool) -> None:
     """Refuse to replace a file, before any work or privacy is spent, unless `force` allows it."""
     if not force and os.path.isfile(os.fspath(path)):  # pipes and devices are written to, not replaced
         raise OutputError(f"{os.fspath(path)} is there already; force=True (--force) overwrites it.")
+
+
+def refuse_replacing(outputs: Sequence[PathLike | None], inputs: Sequence[Any]) -> None:
+    """Refuse outputs that are one file, or a file that is read or charged: not even `force` overwrites those.
+
+    Inputs that are no paths of files, as data frames and addresses of databases, are passed over.
+    """
+    read = {place for one in inputs if isinstance(one, str | os.PathLike) and (place := _regular_file(one))}
+    for output in outputs:
+        place = None if output is None else os.path.realpath(os.fspath(output))
+        if place in read:
+            raise OutputError(
+                f"{output} is a file that is read or charged here, and is never overwritten: name another output."
+            )
+        if place is not None and not _is_special(place):
+            read.add(place)
+
+
+def _regular_file(path: PathLike) -> str | None:
+    """Where a file is, without links; None if there is none."""
+    name = os.fspath(path)
+    return os.path.realpath(name) if "\0" not in name and os.path.isfile(name) else None
 
 
 def reason(error: OSError) -> str:

@@ -68,6 +68,8 @@ def read_criteria(given: Criteria | Mapping[str, Any] | str | PathLike[str]) -> 
         return given
     if isinstance(given, Mapping):
         found = dict(given)
+    elif not isinstance(given, str | PathLike):
+        raise UsageError(f"criteria are a mapping or the path of a TOML file, not a {type(given).__name__}")
     else:
         try:
             found = tomllib.loads(Path(given).read_text(encoding="utf-8"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 from sklar.given_numbers import whole_number
+from sklar.pipeline.fit.book import charged_files
 from sklar.pipeline.fit.request import FitRequest, fit_request
 from sklar.pipeline.fit.run import fitting
 from sklar.pipeline.model import Model
@@ -82,7 +84,7 @@ def synthesize(request: FitRequest, output: Output) -> tuple[Model, int]:
     Returns:
         The model and the number of rows written.
     """
-    _require_output(output)
+    _require_output(output, charged_files(request.data, request.ledger))
     with fitting(request) as model:
         # Written while the fit is open: if that fails, it can be resumed and costs nothing again.
         if output.model_path is not None:
@@ -113,10 +115,11 @@ def _telling(progress: Callable[[float], None] | None, rows: int) -> Callable[[i
     return tell
 
 
-def _require_output(output: Output) -> None:
-    from sklar.export.atomic import refuse_overwriting, require_writable
-    from sklar.export.write import require_table_output
+def _require_output(output: Output, inputs: Sequence[Any]) -> None:
+    from sklar.export.atomic import refuse_overwriting, refuse_replacing, require_writable
+    from sklar.export.write import STANDARD_OUTPUT, require_table_output
     from sklar.report.page import require_public_report
+    from sklar.schema.address import file_address, table_address
 
     require_table_output(output.path, force=output.force)
     if output.model_path is not None:
@@ -125,6 +128,9 @@ def _require_output(output: Output) -> None:
     if output.report_path is not None:
         require_public_report(output.report_path)
         refuse_overwriting(output.report_path, force=output.force)
+    name = os.fspath(output.path)
+    added = name == STANDARD_OUTPUT or table_address(name) is not None or file_address(name) is not None
+    refuse_replacing([None if added else name, output.model_path, output.report_path], inputs)
     if output.rows is not None:
         whole_number(output.rows, "the number of rows")
     seed_entropy(output.seed)

@@ -20,11 +20,12 @@ from sklar.errors import UsageError
 from sklar.rows import Rows, TableSpec, exact_counts, open_rows
 from sklar.rows.sources import address_of, open_source
 from sklar.rows.sources.memory import same_memory
+from sklar.rows.sources.query import queried_files
 from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
-__all__ = ["PublicRows", "open_public", "public_columns", "same_memory", "same_table"]
+__all__ = ["PublicRows", "open_public", "public_columns", "queried_files", "same_memory", "same_table"]
 
 
 class PublicRows:

@@ -437,6 +437,7 @@ def test_no_document_says_that_sampled_rows_are_of_nobody(tmp_path: Path) -> Non
     for name in ("README.txt", "croissant.json", "report.html"):
         text = whole[name].decode()
         assert "may equal" in text and "obody" not in text.split("may equal")[0], name
+        assert "o synthetic row is" not in text, name
 
 
 def test_every_changed_bit_of_a_small_archive_is_found_and_its_part_named(tmp_path: Path) -> None:

@@ -407,6 +407,31 @@ def test_a_claim_of_another_ledger_or_total_is_found(place: Path, told: dict[str
     assert wrong(sklar.verify(forged(place, other), ledger=place / "t.ledger")) == {"ledger"}
 
 
+NO_TOTALS: list[tuple[str, Any]] = [
+    ("fits", None), ("fits", 0.5), ("fits", "x"), ("epsilon", None), ("epsilon", "x"), ("epsilon", 10**400),
+    ("delta", None), ("delta", (1,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), NO_TOTALS, ids=[f"{name} {value!s:.4}" for name, value in NO_TOTALS])
+def test_a_total_that_is_no_number_ends_in_a_verdict(place: Path, name: str, value: Any) -> None:
+    """Whoever is handed such a file gets an answer and no traceback."""
+
+    def odd(stored: Stored) -> Stored:
+        assert stored.claim.ledger is not None
+        total = dataclasses.replace(stored.claim.ledger, **{name: value})
+        return dataclasses.replace(stored, claim=dataclasses.replace(stored.claim, ledger=total))
+
+    write_model(odd(read_model(place / "m.sklar")), place / "forged.sklar")
+    assert wrong(sklar.verify(place / "forged.sklar", ledger=place / "t.ledger")) == {"ledger"}
+
+
+def test_without_a_ledger_it_is_said_what_was_not_checked(place: Path) -> None:
+    found = sklar.verify(place / "m.sklar")
+    assert found.ok and found["ledger"].ok is None
+    assert "leaves out what was stated about reading" in found["ledger"].says and "ledger" in found.verdict
+
+
 def test_another_version_and_remarks_are_found(place: Path) -> None:
     def older(stored: Stored) -> Stored:
         return dataclasses.replace(stored, claim=dataclasses.replace(stored.claim, version="0.0.9", not_covered=()))

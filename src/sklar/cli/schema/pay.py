@@ -73,13 +73,15 @@ def command(
     """
     from sklar.accounting.budget import Budget
     from sklar.accounting.unit import unit_of
-    from sklar.export.atomic import require_writable
+    from sklar.export.atomic import refuse_replacing, require_writable
+    from sklar.pipeline.fit.book import charged_files
     from sklar.pipeline.fit.pay import pay, rows_of_a_label
     from sklar.schema.table import Schema
 
     facts = Schema.read(schema)
     require_writable(output)  # before budget is spent
     refuse_overwriting(None if dry_run else output, force)
+    refuse_replacing([output], charged_files(file, ledger))
     relation: Any = neighbours
     unit = unit_of(facts.person, relation or "add-remove", rows_per_person)
     least = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from glob import glob
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -12,26 +13,43 @@ from typing import Any, cast
 from sklar.accounting.ledger import FitRecord, Ledger, ensure_ledger, memory_ledger, open_ledger, read_ledger
 from sklar.accounting.unit import Neighbours
 from sklar.errors import LedgerError, NewLedgerWarning, OtherLedgerWarning, SklarWarning, UsageError
+from sklar.private.public import queried_files
 from sklar.schema.address import is_pattern, scheme_of, without_secrets
 
 SUFFIX = ".ledger"
 
 
 def open_book(
-    data: Any, ledger: str | PathLike[str] | None, neighbours: Neighbours, *, new_ledger: bool = False
+    data: Any,
+    ledger: str | PathLike[str] | None,
+    neighbours: Neighbours,
+    *,
+    new_ledger: bool = False,
+    sql: str | None = None,
 ) -> Ledger:
-    """The named ledger, which must exist unless `new_ledger` is True; else one beside the file, or in memory."""
+    """Open the named ledger, which must exist unless `new_ledger` is True; else one beside the file, or in memory.
+
+    Where none is named, other ledgers of the same rows, also of the files that a query (`sql`) reads, are refused.
+    """
     path = data_path(data, ledger)
     if ledger is not None:
         return _named(Path(ledger), neighbours, new_ledger=new_ledger)
+    for part in [*_paths_in(data), *_queried_paths(sql)]:
+        if path is None or not _same(part, path):
+            _require_one_ledger(part, [place for place in (_beside(part), *_overlapping(part)) if place.is_file()])
     if path is not None:
         _require_one_ledger(path, _overlapping(path))
         return ensure_ledger(_beside(path), _dataset_name(path.name), neighbours)
-    for part in _paths_in(data):
-        _require_one_ledger(part, [place for place in (_beside(part), *_overlapping(part)) if place.is_file()])
     if new_ledger:
         raise UsageError("new_ledger=True (--new-ledger) makes the ledger that `ledger` names: name one")
     return memory_ledger(neighbours=neighbours)
+
+
+def charged_files(data: Any, ledger: str | PathLike[str] | None) -> list[Any]:
+    """The files of a fit that no output may replace: its rows, the ledger that is named, and those beside the rows."""
+    rows = [data, *(cast("Mapping[str, Any]", data).values() if isinstance(data, Mapping) else ())]
+    paths = [os.fspath(one) for one in rows if isinstance(one, str | PathLike)]
+    return [*paths, ledger, *(f"{os.path.realpath(path)}{SUFFIX}" for path in paths if "\0" not in path)]
 
 
 def warn_of_ledgers(data: Any, book: Ledger, fits: Sequence[FitRecord]) -> None:
@@ -91,18 +109,40 @@ def _paths_in(data: Any) -> list[Path]:
     return [Path(os.path.realpath(text)) for text in texts if "\0" not in text and os.path.exists(text)]
 
 
+def _queried_paths(sql: str | None) -> list[Path]:
+    """The files on this machine that a SQL query reads."""
+    names = queried_files(sql) if sql else []
+    files = [file for name in names for file in glob(os.path.expanduser(name), recursive=True)]
+    return [Path(os.path.realpath(file)) for file in files]
+
+
 def _overlapping(path: Path) -> list[Path]:
-    """Ledgers that by their names are about folders around a table, or about files and folders inside it."""
-    around = [folder.with_name(folder.name + SUFFIX) for folder in path.parents if folder.name]
-    inside = sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else []
-    about = [ledger for ledger in inside if _is_about_a_neighbour(ledger)]
-    return [ledger for ledger in (*around, *about) if ledger.is_file()]
+    """Ledgers that by their names are about a table, folders around it, or what is inside it; not its FILE.ledger."""
+    around = [ledger for place in (path, *path.parents) if place.name for ledger in _ledgers_about(place)]
+    found = [*around, *(_ledgers_inside(path) if path.is_dir() else [])]
+    own = _beside(path)
+    return [ledger for ledger in dict.fromkeys(found) if ledger.is_file() and not _same(ledger, own)]
 
 
-def _is_about_a_neighbour(ledger: Path) -> bool:
-    """Whether a ledger goes by the name of a file or folder beside it: FILE.ledger, or people.ledger for people.csv."""
+def _ledgers_about(place: Path) -> list[Path]:
+    """Ledgers beside a file or folder, or in the folder, that go by its name: by that of their file or dataset."""
+    names = {place.name} if place.is_dir() else {place.name, place.stem}
+    near = [*_ledgers_in(place.parent), *(_ledgers_in(place) if place.is_dir() else [])]
+    return [ledger for ledger in near if names & {ledger.stem, _name_in(ledger)}]
+
+
+def _ledgers_inside(folder: Path) -> list[Path]:
+    """Ledgers in a folder of rows, and those of files elsewhere that the folder links to."""
+    inside = [ledger for ledger in sorted(folder.rglob(f"*{SUFFIX}")) if _is_about_rows_beside(ledger)]
+    linked = [Path(os.path.realpath(file)) for file in sorted(folder.rglob("*")) if file.is_symlink()]
+    files = [file for file in linked if file.is_file() and file.suffix != SUFFIX]
+    return [*inside, *(ledger for file in files for ledger in (_beside(file), *_overlapping(file)))]
+
+
+def _is_about_rows_beside(ledger: Path) -> bool:
+    """Whether this is a ledger, or goes by the name of a file or folder beside it: people.ledger for people.csv."""
     beside = (other for other in ledger.parent.iterdir() if other.suffix != SUFFIX)
-    return any(ledger.stem in (other.name, other.stem) for other in beside)
+    return _is_ledger(ledger) or any(ledger.stem in (other.name, other.stem) for other in beside)
 
 
 def data_path(data: Any, ledger: object) -> Path | None:
@@ -134,16 +174,10 @@ def _beside(path: Path) -> Path:
 
 
 def _others(path: Path, book: Ledger) -> list[Path]:
-    """Ledgers other than the one to be charged that seem to be about the same rows.
-
-    Those beside the rows go by the name of the rows or of its dataset; those around and inside by that of a folder or a
-    file.
-    """
-    names = {path.name, path.stem, book.header.name}
-    beside = (ledger for ledger in _ledgers_in(path.parent) if book.path is None or not _same(ledger, book.path))
-    named = [ledger for ledger in beside if names & {ledger.stem, _name_in(ledger)}]
-    overlapping = (ledger for ledger in _overlapping(path) if book.path is None or not _same(ledger, book.path))
-    return list(dict.fromkeys((*named, *overlapping)))
+    """Ledgers other than the one to be charged that seem to be about the same rows, or are of the same dataset."""
+    of_dataset = [ledger for ledger in _ledgers_in(path.parent) if _name_in(ledger) == book.header.name]
+    found = dict.fromkeys((_beside(path), *of_dataset, *_overlapping(path)))
+    return [ledger for ledger in found if ledger.exists() and (book.path is None or not _same(ledger, book.path))]
 
 
 def _ledgers_in(folder: Path) -> list[Path]:
@@ -151,6 +185,14 @@ def _ledgers_in(folder: Path) -> list[Path]:
         return sorted(path for path in folder.iterdir() if path.suffix == SUFFIX)
     except OSError:  # a folder that may not be listed
         return []
+
+
+def _is_ledger(path: Path) -> bool:
+    try:
+        read_ledger(path)
+    except LedgerError:
+        return False
+    return True
 
 
 def _name_in(ledger: Path) -> str:

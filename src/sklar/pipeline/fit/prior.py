@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob
@@ -21,7 +20,7 @@ from sklar.model.axis import lay_out
 from sklar.model.pairs.grouping import group_cells
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import read_model
-from sklar.private.public import PublicRows, open_public, public_columns, same_memory, same_table
+from sklar.private.public import PublicRows, open_public, public_columns, queried_files, same_memory, same_table
 from sklar.schema.address import is_pattern, without_secrets
 from sklar.schema.columns import Column
 from sklar.schema.coordinates import coordinates
@@ -36,8 +35,6 @@ MOST_CELLS = 2_000_000
 MODEL_ROWS = 50_000
 """Rows that are drawn from a model that is a prior, with a fixed seed."""
 MODEL_SUFFIX = ".sklar"
-QUOTED = re.compile(r"'([^']+)'")
-"""Texts of a SQL query, which may be files that it reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +146,7 @@ def _same_place(one: Any, other: Any, read: ReadOptions) -> bool:
     both = isinstance(one, str | PathLike) and isinstance(other, str | PathLike)
     if both and same_table(os.fspath(one), os.fspath(other), read):
         return True
-    queried = [file for text in QUOTED.findall(read.sql or "") for file in _files(text)]
+    queried = [file for name in queried_files(read.sql) for file in _files(name)] if read.sql else []
     private = [*_files(other), *filter(os.path.isfile, queried)]
     return any(_same_file(public, file) for public in _files(one) for file in private)
 

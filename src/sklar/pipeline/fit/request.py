@@ -69,6 +69,8 @@ class FitRequest:
         object.__setattr__(self, "read", read_options(self.read))
         object.__setattr__(self, "prior", as_prior(self.prior))
         object.__setattr__(self, "options", plain_options(self.options))
+        if self.target is not None and not isinstance(self.target, str):
+            raise UsageError(f"target is the name of one column, not a {type(self.target).__name__}")
         if self.accept is not None:
             object.__setattr__(self, "accept", read_criteria(self.accept))
             if not self.check_share:

@@ -181,7 +181,8 @@ def _opened(request: FitRequest, noise: NoiseSource) -> Generator[_Opened]:
     budget = request.budget(method)
     warn_of_large_epsilon(budget)
     preferred = request.neighbours or method.neighbours
-    book = open_book(request.data, request.ledger, preferred, new_ledger=request.new_ledger)
+    sql = request.read.sql
+    book = open_book(request.data, request.ledger, preferred, new_ledger=request.new_ledger, sql=sql)
     relation, nulls = request.neighbours or book.header.neighbours, request.read.null_values
     unit = unit_of(request.schema.person, relation, request.rows_per_person, nulls)
     method.require_unit(unit)

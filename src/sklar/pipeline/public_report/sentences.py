@@ -78,7 +78,7 @@ def doubted(columns: Sequence[ColumnFinding], pairs: Sequence[PairFinding], bad:
         )
     said.append(
         "Three columns at a time, rare combinations and single rows: nothing was measured about them unless the lists "
-        "below say so. No synthetic row is a person."
+        "below say so. Do not take a synthetic row for a person, even where it equals a real row."
     )
     return said
 

@@ -295,6 +295,8 @@ def check_ledger(stored: Stored, path: str | PathLike[str], again: Refit | None)
             _require_total(stored.claim, view, again.records[-1].id)
     except SklarError as error:
         return Check(part="ledger", ok=False, says=f"{error}")
+    except (ArithmeticError, TypeError):  # a claim is read as it stands, with any kind of value for a number
+        return Check(part="ledger", ok=False, says="The claim's total of the ledger cannot be followed.")
     total = view.totals()
     cap = view.header.cap
     capped = "no cap" if cap is None else f"its cap, epsilon = {cap.epsilon:g} at delta = {cap.delta:g}, holds"

@@ -14,6 +14,11 @@ from sklar.pipeline.verify.checks import check_ledger, check_members, check_rele
 from sklar.pipeline.verify.findings import Check, Verified
 
 Place = str | PathLike[str]
+NO_LEDGER = (
+    "No ledger was given (--ledger): only it knows of other fits, and whether the file leaves out what was stated "
+    "about reading the rows, or changes who vouches for what."
+)
+"""What cannot be found out from a model file alone: it can be rewritten in all places at once."""
 
 
 def verify(
@@ -57,7 +62,7 @@ def verify(
     if ledger is not None:
         checks.append(check_ledger(stored, ledger, again))
     else:
-        checks.append(Check(part="ledger", ok=None, says="No ledger was given (--ledger)."))
+        checks.append(Check(part="ledger", ok=None, says=NO_LEDGER))
     if rows is not None and seed is not None:
         checks.append(check_rows(stored, rows, seed, given))
     else:

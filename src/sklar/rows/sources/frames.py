@@ -168,7 +168,10 @@ def _one_array(array: Any) -> Any:
 
 def _from_numpy(values: Any) -> Any:
     """Numbers and moments keep their type; everything else is read value by value."""
-    kind, values = values.dtype.kind, values.astype(values.dtype.newbyteorder("="), copy=False)
+    kind = values.dtype.kind
+    if kind == "T":  # texts of any length, which have no byte order
+        return object_array(values.tolist())
+    values = values.astype(values.dtype.newbyteorder("="), copy=False)
     if kind in "biu" or (kind == "f" and values.dtype.itemsize <= 8):
         return pa.array(values, from_pandas=True)
     if kind == "M" and np.datetime_data(values.dtype) in [(unit, 1) for unit in TIMESTAMP_UNITS]:

@@ -68,6 +68,22 @@ def require_typed_tables(connection: Any, sql: str, has_data: bool) -> None:
         raise SourceError(f"the SQL query calls the macro '{min(own)}'; write out what it does")
 
 
+def queried_files(sql: str) -> list[str]:
+    """The names and patterns of the files that a query reads; a name that it computes is not found.
+
+    A query that DuckDB cannot parse reads none: it is refused, or asked of something else, when the rows are opened.
+    """
+    try:
+        tree = _tree(sql)
+    except (SourceError, ImportError):
+        return []
+    names = [str(node["table_name"]) for node in _nodes(tree) if node.get("type") == "BASE_TABLE"]
+    readers = [node["function"] for node in _nodes(tree) if node.get("type") == "TABLE_FUNCTION"]
+    literals = [node["literal"] for node in _nodes(readers) if isinstance(node.get("literal"), dict)]
+    texts = [str(literal.get("text", "")) for literal in literals]
+    return [name for name in names if name.lower().endswith(PARQUET)] + [text for text in texts if text]
+
+
 def require_typed_relation(relation: Any) -> None:
     """Refuse a DuckDB relation that reads, as far as it says so, what has no declared types."""
     try:
