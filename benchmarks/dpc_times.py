@@ -23,15 +23,15 @@ import sklar.private.door as door
 import sklar.private.session as session
 from benchmarks.dpc_adult import MANY, STAND_INS, adult, common_factor
 from sklar.arrays import usable_cores
+from sklar.counting.bits import popcount
 from sklar.private.noise import SystemNoise
 from sklar.rows.codes.table import EncodedRows
-from sklar.counting.bits import popcount
 
 DELTA = 2.0**-30
 ROWS = 5_240_260
 STEPS: dict[str, list[tuple[Any, str]]] = {
     "reading": [(session, "open_rows"), (EncodedRows, "keep_codes")],
-    "counting": [(door, "exact_counts"), (door, "exact_pair_counts")],
+    "counting": [(door, "exact_counts"), (door, "exact_values")],
     "noise": [(SystemNoise, "add")],
     "solving": [(onehot_fit, "latent_correlations")],
     "projecting": [(onehot_fit, "nearest_correlation"), (decoding, "nearest_correlation")],

@@ -29,7 +29,7 @@ from sklar.lab.metrics.queries import random_ranges, range_counts, relative_erro
 from sklar.lab.metrics.ranges import ranges_of_size
 from sklar.methods.dpcopula.kendall import KendallOptions, plan
 from sklar.methods.dpcopula.stages import vector_noise
-from sklar.release.features import TauVector
+from sklar.release.taus import TauVector
 
 UNIT = Unit(neighbours="replace")
 

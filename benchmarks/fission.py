@@ -16,12 +16,13 @@ import numpy as np
 
 import sklar
 from sklar.inference.checks.fission import fission
-from sklar.inference.checks.held_out import held_out, held_releases
+from sklar.inference.checks.held_out import held_out
 from sklar.inference.checks.residuals import residuals
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.fitted import Fitted
-from sklar.inference.released_tables import ReleasedTable, design_of, released_tables, tables_of_rows
+from sklar.inference.tables import all_tables, group_masses, measured_part, model_tables, partitions_of, shares_of_rows
 from sklar.pipeline.bundle.bundle import stored_of
+from sklar.release.measurements import Measurement, measurements_in
 from sklar.sample.rng import generator
 
 SCHEMA = sklar.Schema(
@@ -54,9 +55,9 @@ def frame(codes: np.ndarray) -> dict[str, list[object]]:
     return {name: [labels[name][v] for v in values] if name in labels else values for name, values in columns.items()}
 
 
-def true_error(told: ReleasedTable, model: np.ndarray, truth: np.ndarray) -> tuple[float, int]:
-    """Sum of squared errors of shares, and the number of cells."""
-    return float(np.sum((told.told(model) - told.told(truth)) ** 2)), truth.size
+def true_error(table: Measurement, model: np.ndarray, truth: np.ndarray) -> tuple[float, int]:
+    """Sum of squared errors of shares in what a table measures, and the number of its cells."""
+    return float(np.sum((measured_part(table, model) - measured_part(table, truth)) ** 2)), truth.size
 
 
 def one_fit(rows: int, epsilon: float, method: str, seed: int, share: float) -> dict[str, list[bool]]:
@@ -64,16 +65,15 @@ def one_fit(rows: int, epsilon: float, method: str, seed: int, share: float) -> 
     codes = known_table(rows, seed)
     model = sklar.fit(frame(codes), SCHEMA, epsilon=epsilon, method=method, check_share=share)
     fitted = stored_of(model).fitted
-    design = design_of(fitted)
-    found = fission(fitted, design, DRAWN, generator(seed))
-    tables = released_tables(fitted.schema, design, fitted.recorded)
-    drawn = tables_of_rows(tables, fitted.model.simulate_rounded(DRAWN, generator(seed)))
-    truth = tables_of_rows(tables, codes)
-    singles = [len(table.columns) == 1 for table in tables]
-    dense = [fitted.model.margins[table.columns[0]].dense() for table in tables]
+    found = fission(fitted, DRAWN, generator(seed))
+    tables = model_tables(fitted.schema, fitted.measurements)
+    drawn = shares_of_rows(tables, fitted.schema, fitted.model.simulate_rounded(DRAWN, generator(seed)))
+    truth = shares_of_rows(tables, fitted.schema, codes)
+    singles = [len(table.query.columns) == 1 for table in tables]
+    dense = {margin.column: margin.dense() for margin in fitted.model.margins}
     shares = [
-        np.bincount(table.lookups[0], mass, table.observed.size) if single else counted
-        for table, mass, counted, single in zip(tables, dense, drawn, singles, strict=True)
+        group_masses(partitions_of(table)[0], dense[table.query.columns[0]], table.values.size) if single else counted
+        for table, counted, single in zip(tables, drawn, singles, strict=True)
     ]
     errors = [true_error(*each) for each in zip(tables, shares, truth, strict=True)]
     order = [at for wanted in (True, False) for at, single in enumerate(singles) if single == wanted]
@@ -91,9 +91,11 @@ def one_fit(rows: int, epsilon: float, method: str, seed: int, share: float) -> 
 
 def held_back(fitted: Fitted, codes: np.ndarray, seed: int) -> dict[str, list[bool]]:
     """Which intervals from tables that were held back hold."""
-    tables, found = held_releases(fitted), held_out(fitted, DRAWN, generator(seed))
-    shares = tables_of_rows(tables, fitted.model.simulate_rounded(DRAWN, generator(seed)))
-    errors = [true_error(*each) for each in zip(tables, shares, tables_of_rows(tables, codes), strict=True)]
+    assert fitted.held is not None
+    tables, found = all_tables(measurements_in([fitted.held])), held_out(fitted, DRAWN, generator(seed))
+    shares = shares_of_rows(tables, fitted.schema, fitted.model.simulate_rounded(DRAWN, generator(seed)))
+    truth = shares_of_rows(tables, fitted.schema, codes)
+    errors = [true_error(*each) for each in zip(tables, shares, truth, strict=True)]
     each = [inside(score, [error]) for score, error in zip(found.tables, errors, strict=True)]
     return {"held back": each, "held back together": [inside(found.together, errors)]}
 

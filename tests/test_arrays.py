@@ -94,15 +94,18 @@ def test_fits_and_samples_run_on_one_thread_of_blas_whatever_the_machine_has() -
             seen.append(blas_threads())
             return super().simulate_rounded(rows, rng)
 
-    def watched_fit(*given: object) -> Watched:
+    def ask_nothing(evidence: object) -> None:
+        seen.append(blas_threads())
+
+    def estimate(evidence: object) -> Watched:
         seen.append(blas_threads())
         margin = margin_from_dense("x", np.ones(3) / 3)
         return Watched(margins=(margin,), rows_estimate=3)
 
-    method = replace(METHODS["independent"], fit=watched_fit)
+    method = replace(METHODS["independent"], ask=ask_nothing, estimate=estimate)
     with threadpool_limits(2, user_api="blas"):
         assert blas_threads() == {2}
-        model = method.fit(None, None, None)  # type: ignore[arg-type]
+        model = method.fit(None, None)  # type: ignore[arg-type]
         sample_with_worth(model, Schema({"x": Integer(0, 2)}), 5, seed=1)
         assert blas_threads() == {2}
-    assert seen == [{1}, {1}]
+    assert seen == [{1}, {1}, {1}]

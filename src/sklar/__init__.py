@@ -7,8 +7,6 @@ change. `rules` is the module of public rules between columns.
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -51,7 +49,7 @@ if TYPE_CHECKING:
     from sklar.lab.evaluation import Evaluation
     from sklar.lab.families import TablesEvaluation, evaluate_tables
     from sklar.lab.levels import LevelChoice, levels
-    from sklar.lab.methods import methods
+    from sklar.lab.methods import list_methods
     from sklar.lab.metrics.ranges import RangeWorkload
     from sklar.lab.pictures import draw_model, plot_levels, plot_pairs, scatter, tradeoff, tradeoff_point
     from sklar.lab.split import split
@@ -113,7 +111,7 @@ _HOMES = {
     "sklar.lab.evaluation": "Evaluation",
     "sklar.lab.families": "TablesEvaluation evaluate_tables",
     "sklar.lab.levels": "LevelChoice levels",
-    "sklar.lab.methods": "methods",
+    "sklar.lab.methods": "list_methods",
     "sklar.lab.metrics.ranges": "RangeWorkload",
     "sklar.lab.pictures": "draw_model plot_levels plot_pairs scatter tradeoff tradeoff_point",
     "sklar.lab.split": "split",
@@ -147,8 +145,8 @@ __all__ = [
     "ReadOptions", "Real", "Schema", "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError",
     "Tables", "TablesEvaluation", "UsageError", "Verified", "at_level", "attack", "attack_method", "audit",
     "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level", "combine", "compare", "complete",
-    "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "evaluate_tables", "fit", "levels", "load",
-    "make_key", "methods", "open_studio", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility",
+    "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "evaluate_tables", "fit", "levels",
+    "list_methods", "load", "make_key", "open_studio", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility",
     "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep", "synth",
     "tables_from_sdv", "to_sdv",
     "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
@@ -165,20 +163,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
-
-
-class _Room(ModuleType):
-    """The room `sklar.methods`, once it is imported: it can be called like the public verb whose name it has taken."""
-
-    def __call__(self) -> Any:
-        return __getattr__("methods")()
-
-
-class _Public(ModuleType):
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "methods" and isinstance(value, ModuleType):
-            value.__class__ = _Room
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Public

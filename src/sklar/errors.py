@@ -6,7 +6,10 @@ says that an argument is wrong is a ValueError, too, so that callers who know no
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Sequence
+from types import FrameType
 
 
 class SklarError(Exception):
@@ -130,3 +133,15 @@ class NewMomentWarning(SklarWarning):
 
 class WeakPromiseWarning(SklarWarning):
     """Epsilon or delta is so large that the promise protects a person but little."""
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the call by which a user entered the package, however deep inside it the reason was found."""
+    frame: FrameType | None = sys._getframe(1)
+    level = found = 1
+    while frame is not None:
+        level += 1
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "sklar":
+            found = level + 1
+        frame = frame.f_back
+    warnings.warn(message, category, stacklevel=found)

@@ -17,7 +17,7 @@ TWINS = {
     "inspect": "Model.inspect", "report": "Model.report", "evaluate": "evaluate", "attack": "attack",
     "attack-method": "attack_method", "complete": "complete", "estimate": "Model.estimate",
     "levels": "levels", "split": "split", "bundle": "bundle", "verify": "verify", "key": "make_key",
-    "compare": "compare", "audit": "audit", "methods": "methods", "schema draft": "draft_schema",
+    "compare": "compare", "audit": "audit", "methods": "list_methods", "schema draft": "draft_schema",
     "schema check": "check_schema", "schema confirm": "Schema.confirm", "schema pay": "pay",
     "ledger create": "Ledger.create", "ledger show": "read_ledger",
     "ledger verify": "verify_ledger", "studio": "open_studio",
@@ -42,10 +42,10 @@ def test_a_twin_is_public(twin: str) -> None:
     assert callable(getattr(found, verb) if verb else found)
 
 
-def test_a_room_does_not_shadow_the_verb_of_its_name() -> None:
+def test_the_list_of_methods_begins_with_those_that_have_a_guarantee() -> None:
     from sklar.methods import registry
 
-    assert [method["name"] for method in sklar.methods()][: len(registry.METHODS)] == list(registry.METHODS)
+    assert [method["name"] for method in sklar.list_methods()][: len(registry.METHODS)] == list(registry.METHODS)
 
 
 @pytest.fixture

@@ -17,12 +17,14 @@ import pytest
 import sklar.pipeline.fit.run as fit_module
 import sklar.private.door as door_module
 from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, SumEvent
+from sklar.accounting.noise import Noise
 from sklar.pipeline.fit.request import FitRequest
 from sklar.pipeline.model import Model
 from sklar.private.door import PrivateDoor
 from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.recorder import Recorder
 from sklar.release.charges import request_digest
+from sklar.release.counts import Counts, PairCounts
 
 FEWER = {
     "sklar.methods.vine.calibrate.PARTICLES": 20_000,
@@ -52,6 +54,7 @@ class Recording:
 
     looks: list[Look] = field(default_factory=list)
     requests: list[tuple[str, str]] = field(default_factory=list)
+    asked: list[tuple[Any, ...]] = field(default_factory=list)
     charges: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     shown: list[tuple[str, str]] = field(default_factory=list)
     model: Model | None = None
@@ -94,21 +97,26 @@ def compare(one: Recording, other: Recording) -> list[str]:
 
 def _noise_faults(look: Look, events: tuple[Any, ...]) -> list[str]:
     """The noise that was added must be the noise that was charged."""
-    if look.kind == "count":
-        charged = {event.noise: event.tables for event in events}
+    if look.kind == "measure":
+        tables, sums = (_events_of(events, kind) for kind in (CountEvent, SumEvent))
+        charged = {event.noise: event.tables for event in tables}
         step = events[0].unit.resolution  # of votes, noise is drawn in parts of one
-        used = {replace(noise, scale=noise.scale * step): look.settings.count(noise) for noise in look.settings}
-        return [] if charged == used else ["the noise is not the one that was charged"]
-    if look.kind == "sum":
-        same = all(
-            noise.kind == event.noise.kind and np.isclose(noise.scale * resolution, event.noise.scale)
-            for (noise, resolution), event in zip(look.settings, events, strict=True)
+        counts = [noise for noise, kind in look.settings if kind is CountEvent]
+        used = {replace(noise, scale=noise.scale * step): counts.count(noise) for noise in counts}
+        drawn = [noise for noise, kind in look.settings if kind is SumEvent]
+        same = len(drawn) == len(sums) and all(
+            noise.kind == event.noise.kind and np.isclose(noise.scale * event.resolution, event.noise.scale)
+            for noise, event in zip(drawn, sums, strict=True)
         )
-        return [] if same else ["the noise is not the one that was charged"]
+        return [] if charged == used and same else ["the noise is not the one that was charged"]
     if look.kind == "discover":
         return _discovery_faults(look, events)
     _, epsilon, picks = look.settings
     return [] if (epsilon, picks) == (events[0].choice, events[0].picks) else ["the choice is not the one charged"]
+
+
+def _events_of(events: tuple[Any, ...], kind: type) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
 
 
 def _discovery_faults(look: Look, events: tuple[Any, ...]) -> list[str]:
@@ -140,19 +148,20 @@ def _change_faults(a: Look, b: Look, events: tuple[Any, ...]) -> list[str]:
         triples = zip(a.exact, b.exact, events, strict=True)
         return [fault for one, other, event in triples for fault in _label_faults(one, other, event)]
     faults: list[str] = []
+    sums = iter(_events_of(events, SumEvent))
     for place, (x, y) in enumerate(zip(a.exact, b.exact, strict=True)):
         change = np.abs(x.astype(float) - y.astype(float)).ravel()
-        event = events[place] if a.kind == "sum" else events[0]
-        if isinstance(event, CountEvent):
-            allowed = (event.unit.l1 / event.unit.resolution, event.unit.l2 / event.unit.resolution)
-        elif isinstance(event, SumEvent):
-            resolution = a.settings[place][1]
-            allowed = (event.l1 / resolution, event.l2 / resolution)
-        else:
-            assert isinstance(event, ChoiceEvent)
+        if a.kind == "choose":
+            assert isinstance(events[0], ChoiceEvent)
             if change.max() > a.settings[0] + 1e-9:
                 faults.append(f"a score moved by {change.max()} where {a.settings[0]} was charged")
             continue
+        if a.settings[place][1] is CountEvent:
+            unit = events[0].unit
+            allowed = (unit.l1 / unit.resolution, unit.l2 / unit.resolution)
+        else:
+            event = next(sums)
+            allowed = (event.l1 / event.resolution, event.l2 / event.resolution)
         if change.sum() > allowed[0] + 1e-9 or np.sqrt((change**2).sum()) > allowed[1] + 1e-9:
             faults.append(f"a table moved by {change.sum()} (L1) where {allowed[0]} was charged")
     return faults
@@ -193,18 +202,15 @@ class TappedNoise:
         return answer
 
     def add(self, exact_tables: Any, noises: Any, cells: Any = None) -> Any:
-        event = self._recording.charges[-1][1][0] if self._recording.charges else None
-        if isinstance(event, SumEvent):
-            events = self._recording.charges[-1][1]
-            kind, exact = "sum", list(exact_tables)
-            settings = tuple((noise, event.resolution) for noise, event in zip(noises, events, strict=True))
-        elif cells is not None:
+        exact: list[np.ndarray] = []
+        settings: list[tuple[Noise, type]] = []
+        for query, values, noise in zip(self._recording.asked[-1], exact_tables, noises, strict=True):
             # Each pair is a table of its own: its change is held against the charge for one table.
-            exact = np.split(exact_tables[0], np.cumsum(cells)[:-1])
-            kind, settings = "count", (noises[0],) * len(exact)
-        else:
-            kind, exact, settings = "count", list(exact_tables), tuple(noises)
-        return self.answered(kind, exact, settings, lambda: SYSTEM.add(exact_tables, noises, cells))
+            pairs = np.cumsum(query.pair_cells)[:-1] if isinstance(query, PairCounts) else []
+            parts = np.split(values, pairs) if isinstance(query, PairCounts) else [values]
+            exact += parts
+            settings += [(noise, CountEvent if isinstance(query, Counts | PairCounts) else SumEvent)] * len(parts)
+        return self.answered("measure", exact, tuple(settings), lambda: SYSTEM.add(exact_tables, noises, cells))
 
     def pick(self, exact_scores: np.ndarray, sensitivity: float, epsilon: float, picks: int) -> Any:
         settings = (sensitivity, epsilon, picks)
@@ -231,22 +237,23 @@ def _tap_charges(tap: pytest.MonkeyPatch, recording: Recording) -> None:
         recording.charges.append((label, tuple(events)))
         return real_charge(self, events, label, request)
 
-    def recall(self: Recorder, label: str, request: str) -> Any:
+    def recall(self: Recorder, label: str, request: str, asked: Any) -> Any:
         recording.requests.append((label, request))
-        return real_recall(self, label, request)
+        recording.asked.append(tuple(asked))
+        return real_recall(self, label, request, asked)
 
     def shown(self: Recorder, step: int, label: str, request: str, releases: tuple[Any, ...]) -> None:
         recording.shown.append((label, request_digest(*releases)))
         real_record(self, step, label, request, releases)
 
-    real_rows = PrivateDoor.rows.fget
+    real_rows = PrivateDoor.public_rows.fget
     assert real_rows is not None
 
-    def rows(self: PrivateDoor) -> int | None:
+    def public_rows(self: PrivateDoor) -> int | None:
         recording.shown.append(("rows", str(real_rows(self))))
         return real_rows(self)
 
-    tap.setattr(PrivateDoor, "rows", property(rows))
+    tap.setattr(PrivateDoor, "public_rows", property(public_rows))
     tap.setattr(Recorder, "record", shown)
     tap.setattr(Recorder, "charge", charge)
     tap.setattr(Recorder, "recall", recall)

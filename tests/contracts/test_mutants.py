@@ -14,10 +14,13 @@ import sklar.private.session as session_module
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.errors import DoorError, OverspendError
+from sklar.methods.evidence import Measure
 from sklar.pipeline.fit.run import fit
 from sklar.private.door import PrivateDoor
 from sklar.private.recorder import Recorder
-from sklar.release.values import NoisySums
+from sklar.release.coefficients import Coefficients
+from sklar.release.measurements import Measurement
+from sklar.release.taus import TauVector
 from tests.contracts.record_replay import DivergedError, compare, record
 from tests.contracts.tables import odd_rows, people, schema
 
@@ -46,19 +49,16 @@ def test_unsplit_budget(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
         fit(people(300), schema(), method=method, epsilon=1.0)
 
 
-def test_noise_divided_by_n(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("method", "options"), [("independent", {}), ("independent", {"histogram": "privelet"})])
+def test_noise_divided_by_n(monkeypatch: pytest.MonkeyPatch, method: str, options: dict[str, Any]) -> None:
     """The noise is drawn for a mean, as if one row moved it by 1/n, and charged as if it were not."""
-    real, events = PrivateDoor._count, door_module.count_events  # pyright: ignore[reportPrivateUsage]
+    real = door_module._noise_in_units  # pyright: ignore[reportPrivateUsage]
 
-    def scaled(noises: Any, factor: float) -> list[Noise]:
-        return [Noise(kind=n.kind, scale=n.scale * factor) for n in noises]
+    def shrunken(noise: Noise, step: float) -> Noise:
+        return real(replace(noise, scale=noise.scale / 256), step)
 
-    def shrunken(self: Any, specs: Any, noises: list[Noise], label: str, request: Any) -> Any:
-        return real(self, specs, scaled(noises, 1 / 256), label, request)
-
-    monkeypatch.setattr(door_module, "count_events", lambda n, label, unit: events(scaled(n, 256), label, unit))
-    monkeypatch.setattr(PrivateDoor, "_count", shrunken)
-    assert any("not the one that was charged" in fault for fault in caught(monkeypatch, "independent"))
+    monkeypatch.setattr(door_module, "_noise_in_units", shrunken)
+    assert any("not the one that was charged" in fault for fault in caught(monkeypatch, method, **options))
 
 
 def test_ranks_over_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,7 @@ def test_domain_from_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_exact_number_of_rows_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exact n reaches the method under add-remove."""
-    monkeypatch.setattr(PrivateDoor, "rows", property(lambda self: self._rows.exact_rows))
+    monkeypatch.setattr(PrivateDoor, "public_rows", property(lambda self: self._rows.exact_rows))
     faults = caught(monkeypatch)
     # Whether the questions change with n is up to the noise; that the number itself was shown is seen in any case.
     assert any("something else was shown" in fault or "asked different questions" in fault for fault in faults)
@@ -95,36 +95,53 @@ def test_exact_number_of_rows_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_look_without_a_charge(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows are read a second time for one charge."""
-    real = PrivateDoor._count  # pyright: ignore[reportPrivateUsage]
+    real = door_module.with_noise
 
-    def twice(self: Any, specs: Any, noises: Any, label: str, request: Any) -> Any:
-        self._noise.add(door_module.exact_counts(self._rows, specs), noises)
-        return real(self, specs, noises, label, request)
+    def twice(source: Any, exact: Any, noises: Any, cells: Any = None) -> Any:
+        source.add(exact, noises, cells)
+        return real(source, exact, noises, cells)
 
-    monkeypatch.setattr(PrivateDoor, "_count", twice)
+    monkeypatch.setattr(door_module, "with_noise", twice)
     assert "a look without a charge" in caught(monkeypatch, "independent")
+
+
+def test_understated_sensitivity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The query claims a tenth of how far one row moves it; charge and noise both follow the claim."""
+    real = Coefficients.sensitivity
+
+    def understated(self: Coefficients, unit: Any) -> tuple[float, float]:
+        l1, l2 = real(self, unit)
+        return l1 / 10, l2 / 10
+
+    monkeypatch.setattr(Coefficients, "sensitivity", understated)
+    assert any("moved" in fault for fault in caught(monkeypatch, "independent", histogram="privelet"))
 
 
 @pytest.mark.parametrize("planted", [False, True])
 def test_phase_left_without_noise(monkeypatch: pytest.MonkeyPatch, planted: bool) -> None:
     """EFPA as its authors' code does it: the size of a coefficient gets noise, its phase (here a sign) gets none."""
     exact_sums: list[np.ndarray] = []
-    real_feature, real_step = door_module.exact_feature, PrivateDoor._step  # pyright: ignore[reportPrivateUsage]
+    real_values, real_step = door_module.exact_values, PrivateDoor._step  # pyright: ignore[reportPrivateUsage]
 
-    def remembered(feature: Any, rows: Any) -> np.ndarray:
-        exact_sums.append(real_feature(feature, rows))
-        return exact_sums[-1]
+    def remembered(queries: Any, rows: Any) -> list[np.ndarray]:
+        exact_sums[:] = real_values(queries, rows)
+        return list(exact_sums)
 
-    def phased(release: Any) -> Any:
-        if not isinstance(release, NoisySums):
-            return release
-        return replace(release, values=np.copysign(release.values, exact_sums[-1]))
+    def phased(releases: Any) -> Any:
+        if not any(isinstance(release, Measurement) for release in releases):
+            return releases
+        return tuple(
+            replace(release, values=np.copysign(release.values, exact))
+            if isinstance(release.query, Coefficients | TauVector)
+            else release
+            for release, exact in zip(releases, exact_sums, strict=True)
+        )
 
-    def step(self: PrivateDoor, label: str, events: Any, digest: str, measure: Any) -> Any:
-        return real_step(self, label, events, digest, lambda: tuple(map(phased, measure())))
+    def step(self: PrivateDoor, label: str, events: Any, digest: str, asked: Any, read: Any) -> Any:
+        return real_step(self, label, events, digest, asked, lambda: phased(read()))
 
     if planted:
-        monkeypatch.setattr(door_module, "exact_feature", remembered)
+        monkeypatch.setattr(door_module, "exact_values", remembered)
         monkeypatch.setattr(PrivateDoor, "_step", step)
     base = people(6)
     other = pd.concat([base.iloc[1:], odd_rows().iloc[[0]]], ignore_index=True)
@@ -134,13 +151,15 @@ def test_phase_left_without_noise(monkeypatch: pytest.MonkeyPatch, planted: bool
         found = compare(first, record(monkeypatch, first, data=other, **settings))
     except DivergedError as error:
         found = [str(error)]
-    assert (found != []) == planted
+    betrayed = ("something else was shown", "asked different questions")
+    assert any(words in fault for fault in found for words in betrayed) if planted else found == []
 
 
 def test_charging_after_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     """A charge that is refused must leave the rows unread."""
     read: list[str] = []
-    monkeypatch.setattr(door_module, "exact_counts", lambda *_: read.append("rows"))
+    for reading in ("exact_values", "exact_counts", "exact_label_counts"):
+        monkeypatch.setattr(door_module, reading, lambda *_: read.append("rows"))
 
     def refuse(self: Recorder, events: Any, label: str, request: str) -> int:
         raise OverspendError("no")
@@ -158,17 +177,11 @@ def test_a_callable_through_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
     charged: list[str] = []
     monkeypatch.setattr(Recorder, "charge", lambda self, events, label, request: charged.append(label))
 
-    def sneaky(door: Any, options: Any, rng: Any) -> Any:
-        door.count_recoded([lambda rows: rows], "rows please")
+    def sneaky(evidence: Any) -> Any:
+        return Measure(label="rows please", requests=(lambda rows: rows,))  # type: ignore[arg-type]
 
-    method = independent.INDEPENDENT
-    monkeypatch.setattr("sklar.pipeline.fit.request.find_method", lambda *_: _with_fit(method, sneaky))
-    with pytest.raises(DoorError):
+    method = replace(independent.INDEPENDENT, ask=sneaky)
+    monkeypatch.setattr("sklar.pipeline.fit.request.find_method", lambda *_: method)
+    with pytest.raises(DoorError, match="never functions"):
         fit(people(50), schema(), method="independent", epsilon=1.0)
     assert charged == []
-
-
-def _with_fit(method: Any, other: Any) -> Any:
-    import dataclasses
-
-    return dataclasses.replace(method, fit=other)

@@ -17,7 +17,6 @@ from sklar.accounting.events import DiscoveryEvent
 from sklar.errors import OverspendError
 from sklar.methods.facts import fit as facts_module
 from sklar.pipeline.fit.run import fit
-from sklar.release.values import NoisyLabels
 from sklar.rows.persons import labels as person_labels
 from sklar.rows.persons import rows as person_rows
 from sklar.rows.persons.keys import Secret
@@ -200,13 +199,11 @@ def test_labels_below_the_threshold_shown(monkeypatch: pytest.MonkeyPatch) -> No
 
     def leaky(requests: Any, exact: Any, source: Any) -> Any:
         found = real(requests, exact, source)
-        hidden = [
-            NoisyLabels(
-                **{**_fields(f), "labels": tuple(exact[f.column]), "counts": np.array(list(exact[f.column].values()))}
-            )
-            for f in found
-        ]
-        return tuple(hidden)
+        listed = [exact[one.discovery.column] for one in found]
+        return tuple(
+            replace(one, labels=tuple(labels), counts=np.array(list(labels.values())))
+            for one, labels in zip(found, listed, strict=True)
+        )
 
     monkeypatch.setattr(door_module, "noisy_labels", leaky)
     assert any("below the threshold" in fault for fault in caught(monkeypatch, rows=150))
@@ -287,7 +284,3 @@ def test_discoveries_were_really_made(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [event for _, batch in seen.charges for event in batch if isinstance(event, DiscoveryEvent)]
     assert len(found) == 2 and all(event.delta > 0 for event in found)
     assert seen.model is not None and set(seen.model.schema["city"].values) >= {"rome", "oslo"}  # type: ignore[attr-defined]
-
-
-def _fields(release: NoisyLabels) -> dict[str, Any]:
-    return {name: getattr(release, name) for name in ("column", "labels", "counts", "noise", "threshold")}

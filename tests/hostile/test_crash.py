@@ -173,14 +173,14 @@ def test_a_second_process_does_not_resume_a_living_fit(place: Path) -> None:
 
 
 def _released_lines(place: Path, digests: dict[int, str]) -> list[str]:
-    from sklar.release.values import line_digest
+    from sklar.release.measurements import line_digest
 
     lines = [line for path in place.glob("*.releases") for line in path.read_text().split("\n")]
     return [line for line in lines if line_digest(line) in digests.values()]
 
 
 def _line(recorded: object) -> str:
-    from sklar.release.values import record_line
+    from sklar.release.measurements import record_line
 
     line = record_line(recorded)  # type: ignore[arg-type]
     assert json.loads(line)

@@ -10,15 +10,11 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import sklar
 from tests.contracts.tables import people, schema
 
 
-@pytest.mark.xfail(
-    strict=True, reason="read_model unpacks every member into memory, up to 200 times the size of the file"
-)
 def test_a_member_that_no_model_has_is_not_unpacked(tmp_path: Path) -> None:
     """It zips 110 times, which is below the ratio that is suspected; a file of 40 MB would take 8 GB."""
     columns = ["sex", "region"]

@@ -10,7 +10,8 @@ import pytest
 from sklar.accounting.noise import Noise
 from sklar.arrays import Floats, Ints
 from sklar.inference.columns import KnownRows, column_sums, known_rows
-from sklar.inference.released_tables import ReleasedTable
+from sklar.release.counts import Counts
+from sklar.release.measurements import Measurement
 from sklar.sample.rng import generator
 
 CODES = 120
@@ -19,11 +20,11 @@ COARSE, FINE = np.arange(CODES) // 4, np.minimum(np.arange(CODES) // 2, 20)
 """Thirty cells of four codes; and of two codes, with the last hundred codes in a few."""
 
 
-def histogram(counts: Ints, lookup: Ints, sigma: float, rng: np.random.Generator, column: int = 0) -> ReleasedTable:
-    exact = np.bincount(lookup, counts, int(lookup.max()) + 1)
-    return ReleasedTable(
-        label="margins", columns=(column,), lookups=(lookup.astype(np.int32),),
-        observed=exact + rng.normal(0.0, sigma, exact.size), noise=Noise(kind="gaussian", scale=sigma), sigma=sigma,
+def histogram(counts: Ints, partition: Ints, sigma: float, rng: np.random.Generator, column: str = "x") -> Measurement:
+    exact = np.bincount(partition, counts, int(partition.max()) + 1)
+    return Measurement(
+        query=Counts(columns=(column,), partitions=(partition,)), values=exact + rng.normal(0.0, sigma, exact.size),
+        noise=Noise(kind="gaussian", scale=sigma), label="margins",
     )  # fmt: skip
 
 
@@ -121,12 +122,12 @@ def test_single_values_at_the_end_of_the_body_have_no_tail() -> None:
 def test_the_number_of_rows_is_told_by_other_columns(public: int | None, sigma: float) -> None:
     rng = generator(7)
     counts = rng.multinomial(500, lognormal())
-    own, other = histogram(counts, COARSE, 1.0, rng), histogram(counts, np.arange(CODES) // 30, 30.0, rng, column=1)
-    total = histogram(counts, np.zeros(CODES, dtype=np.int64), 10.0, rng, column=1)
-    found = known_rows([own, other, total], 0, public)
+    own, other = histogram(counts, COARSE, 1.0, rng), histogram(counts, np.arange(CODES) // 30, 30.0, rng, column="y")
+    total = histogram(counts, np.zeros(CODES, dtype=np.int64), 10.0, rng, column="y")
+    found = known_rows([own, other, total], "x", public)
     assert found.sigma == pytest.approx(sigma)
     assert abs(found.rows - 500) <= 8 * sigma
-    assert known_rows([own], 0, None).sigma == math.inf
+    assert known_rows([own], "x", None).sigma == math.inf
 
 
 def test_what_a_range_has_clipped_is_thought_possible() -> None:

@@ -10,7 +10,8 @@ from scipy.stats import ncx2
 
 from sklar.accounting.noise import Noise, NoiseKind
 from sklar.inference.errors_of_tables import SquaredError, noncentrality, score_table, score_together, squared_error
-from sklar.inference.released_tables import ReleasedTable
+from sklar.release.counts import Counts, Interaction
+from sklar.release.measurements import Measurement
 from sklar.sample.rng import generator
 
 ROWS, SHAPE, SIGMA = 1_000.0, (4, 5), 10.0
@@ -29,11 +30,12 @@ def error_of(
     """A model that is off by so many rows in each cell, against a noisy table it knows nothing of."""
     share = np.full(SHAPE, 1.0 / np.prod(SHAPE))
     signs = np.outer([1.0, -1.0, 1.0, -1.0], [1.0, -1.0, 0.0, 1.0, -1.0]) if interaction else rng.choice([-1, 1], SHAPE)
-    noise = rng.normal(0, sigma, SHAPE) if kind == "gaussian" else rng.laplace(0, sigma / np.sqrt(2), SHAPE)
-    table = ReleasedTable(
-        label="pairs", columns=(0, 1), lookups=tuple(np.arange(k, dtype=np.int32) for k in SHAPE),
-        observed=ROWS * share + off * signs + noise, noise=Noise(kind=kind, scale=sigma), sigma=sigma,
-        interaction=interaction,
+    scale = sigma if kind == "gaussian" else sigma / np.sqrt(2)
+    noise = (rng.normal if kind == "gaussian" else rng.laplace)(0, scale, SHAPE)
+    query = Interaction if interaction else Counts
+    table = Measurement(
+        query=query(columns=("a", "b"), partitions=tuple(np.arange(k) for k in SHAPE)),
+        values=ROWS * share + off * signs + noise, noise=Noise(kind=kind, scale=scale), label="pairs",
     )  # fmt: skip
     return squared_error(table, share, ROWS)
 
@@ -48,7 +50,7 @@ def test_errors_are_unbiased_and_their_intervals_hold(kind: NoiseKind, interacti
     excess = ROWS**2 * np.mean([error.excess for error in errors])
     assert excess == pytest.approx(cells * off**2, abs=4 * spread / np.sqrt(200))
     true = off / ROWS * np.sqrt(cells / 20)
-    found = [score_table(("a", "b"), error) for error in errors]
+    found = [score_table(error) for error in errors]
     held = np.mean([score.low <= true <= score.high for score in found])
     assert held >= 0.91 and (off < 30 or kind == "laplace" or held <= 0.99)  # Laplace's are longer than need be
     together = [score_together(errors[at : at + 10]) for at in range(0, 200, 10)]
@@ -57,7 +59,7 @@ def test_errors_are_unbiased_and_their_intervals_hold(kind: NoiseKind, interacti
 
 def test_more_noise_in_the_scored_fit_lowers_the_lower_end_alone() -> None:
     error = error_of(30.0, "gaussian", generator(1))
-    plain, added = score_table(("a", "b"), error), score_table(("a", "b"), error, 0.5)
+    plain, added = score_table(error), score_table(error, 0.5)
     assert added.low == pytest.approx(plain.low / np.sqrt(1.5)) and added.high == plain.high
     assert score_together([]) is None
 
@@ -73,7 +75,7 @@ def test_tables_of_unequal_noise_together_are_held() -> None:
 
 def test_several_tables_of_one_noise_are_one_larger_table() -> None:
     errors = [error_of(off, "gaussian", generator(2)) for off in (3.0, 9.0)]
-    table = replace(errors[0].table, observed=np.stack([error.table.observed for error in errors]))
+    table = replace(errors[0].table, values=np.stack([error.table.values for error in errors]))
     whole = SquaredError(table=table, distance=sum(error.distance for error in errors), rows=ROWS)
-    one, both = score_table(("a", "b"), whole), score_together(errors)
+    one, both = score_table(whole), score_together(errors)
     assert both is not None and (both.low, both.high) == pytest.approx((one.low, one.high))

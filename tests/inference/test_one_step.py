@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.inference.heard import listen
-from sklar.inference.mechanism.sums import CodeTable
+from sklar.counting.code_table import CodeTable
+from sklar.inference.linear_measurements import linear_measurements
 from sklar.inference.one_step import one_step, smoothed
-from sklar.inference.released_tables import ReleasedTable
 from sklar.pipeline.bundle.bundle import stored_of
+from sklar.release.counts import Interaction
 from sklar.sample.rng import generator
 from tests.golden.cases import scripted_fit
 
@@ -37,13 +37,13 @@ def codes_of(frame: pd.DataFrame) -> CodeTable:
 
 def test_sums_of_functions_of_single_columns_need_no_other_release(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
     model, frame = fitted
-    heard = listen(stored_of(model).fitted)
+    known = linear_measurements(stored_of(model).fitted)
     rng = generator(2)
     wrong = pd.DataFrame({"x": rng.integers(0, 50, 20_000), "g": rng.choice(["a", "b", "c"], 20_000), "z": 3})
     wrong["z"] = rng.integers(0, 10, 20_000)
     codes = codes_of(wrong)
     psi = (codes.columns["x"] ** 2 / 100 + (codes.columns["g"] == 1))[None].astype(float)
-    step = one_step(heard, codes, psi, ("x", "g"), ROWS, False)
+    step = one_step(known, codes, psi, ("x", "g"), ROWS, False)
     assert step is not None
     truth = (frame["x"] ** 2 / 100 + (frame["g"] == "b")).mean()
     assert psi.mean() + step.shift[0] == pytest.approx(truth, abs=0.02)
@@ -51,13 +51,13 @@ def test_sums_of_functions_of_single_columns_need_no_other_release(fitted: tuple
 
 def test_what_is_told_of_two_columns_sets_a_wrong_model_right(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
     model, frame = fitted
-    heard = listen(stored_of(model).fitted)
+    known = linear_measurements(stored_of(model).fitted)
     rng = generator(3)
     apart = frame.sample(20_000, replace=True, random_state=1).reset_index(drop=True)
     apart["g"] = rng.permutation(apart["g"].to_numpy())  # right margins, no dependence
     codes = codes_of(apart)
     psi = (codes.columns["x"] * (codes.columns["g"] == 2))[None].astype(float)
-    step = one_step(heard, codes, psi, ("x", "g"), ROWS, False)
+    step = one_step(known, codes, psi, ("x", "g"), ROWS, False)
     assert step is not None and 0.9 < step.told[0] <= 1
     truth = (frame["x"] * (frame["g"] == "c")).mean()
     assert abs(psi.mean() - truth) > 1.0
@@ -67,16 +67,14 @@ def test_what_is_told_of_two_columns_sets_a_wrong_model_right(fitted: tuple[skla
 def test_interactions_tell_all_together_with_margins_far_from_even(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
     """Their margins are taken out cell by cell, not row by row: alone they told less than half of this."""
     model, frame = fitted
-    heard = listen(stored_of(model).fitted)
-    heard.linear = tuple(
-        one
-        for one in heard.linear
-        if set(one.columns) == {"z", "g"} and isinstance(one.of, ReleasedTable) and one.of.interaction
+    known = linear_measurements(stored_of(model).fitted)
+    known.linear = tuple(
+        one for one in known.linear if set(one.columns) == {"z", "g"} and isinstance(one.measurement.query, Interaction)
     )
     codes = codes_of(frame[(frame["z"] < 2) | (np.arange(ROWS) % 8 == 0)].sample(20_000, replace=True, random_state=2))
     psi = ((codes.columns["z"] == 3) * (codes.columns["g"] == 2))[None] * 1.0
-    step = one_step(heard, codes, psi, ("z", "g"), ROWS, False)
-    assert heard.linear and step is not None and step.told[0] > 0.95
+    step = one_step(known, codes, psi, ("z", "g"), ROWS, False)
+    assert known.linear and step is not None and step.told[0] > 0.95
     truth = ((frame["z"] == 3) & (frame["g"] == "c")).mean()
     assert abs(psi.mean() - truth) > 0.01
     assert psi.mean() + step.shift[0] == pytest.approx(truth, abs=0.002)
@@ -98,13 +96,13 @@ def test_smoothed_rows_have_the_same_columns_and_rank_correlations_and_no_lump_o
 
 def test_a_smooth_law_that_releases_speak_against_is_not_believed(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
     model, frame = fitted
-    heard = listen(stored_of(model).fitted)
+    known = linear_measurements(stored_of(model).fitted)
     mine = codes_of(frame.sample(20_000, replace=True, random_state=3))
     apart = CodeTable(columns={name: generator(6).permutation(codes) for name, codes in mine.columns.items()})
     both = mine.and_then(apart)
     psi = ((both.columns["x"] - 26.0) * (both.columns["g"] == 2))[None].astype(float)
     alone, found = (
-        one_step(heard, codes, values, ("x", "g"), ROWS, False, 20_000)
+        one_step(known, codes, values, ("x", "g"), ROWS, False, 20_000)
         for codes, values in ((mine, psi[:, :20_000]), (both, psi))
     )
     assert alone is not None and found is not None
@@ -113,11 +111,11 @@ def test_a_smooth_law_that_releases_speak_against_is_not_believed(fitted: tuple[
 
 def test_without_releases_about_the_columns_there_is_no_step(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
     model, frame = fitted
-    heard = listen(stored_of(model).fitted)
+    known = linear_measurements(stored_of(model).fitted)
     codes = codes_of(frame)
-    heard.linear = ()
-    assert one_step(heard, codes, codes.columns["x"][None].astype(float), ("x", "z"), ROWS, False) is None
-    assert one_step(heard, codes, codes.columns["x"][None].astype(float), ("x",), ROWS, False) is not None
+    known.linear = ()
+    assert one_step(known, codes, codes.columns["x"][None].astype(float), ("x", "z"), ROWS, False) is None
+    assert one_step(known, codes, codes.columns["x"][None].astype(float), ("x",), ROWS, False) is not None
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from sklar.methods.dpc.fit import (
 )
 from sklar.methods.dpc.tables import Counted, estimates, fit_counted
 from sklar.methods.dpc.textbook import advanced_composition_share, classic_gaussian_sigma
-from sklar.model.codec import decode, encode
+from sklar.model.codec import ArrayPool, decode, encode
 from sklar.model.conditioning import simulate_given
 from sklar.model.onehot.decoding import Decoding
 from sklar.model.onehot.fit import PairBatch, batches_of, combined_margins, consistent_tables
@@ -111,8 +111,8 @@ def test_conditions_hold_or_are_refused():
 
 
 def test_the_model_survives_saving():
-    model, arrays = fitted()._stored.model, []
-    again = decode(encode(model, arrays), arrays)
+    model, pool = fitted()._stored.model, ArrayPool(distinct=False)
+    again = decode(encode(model, pool.keep), pool.arrays)
     np.testing.assert_array_equal(
         again.simulate(100, np.random.default_rng(3)), model.simulate(100, np.random.default_rng(3))
     )

@@ -82,12 +82,12 @@ def test_margins_correlations_and_cuts_are_those_of_section_3(method: str, setti
     rows = 4_000
     model = sklar.fit(people(rows), FACTS, method=method, published=True, neighbours="replace", **settings)
     released = {step.label: step.releases for step in model.releases}
-    histograms = [release.counts.astype(float) for release in released["histograms"]]
+    histograms = [release.values.astype(float) for release in released["histograms"]]
     (pairs,) = released["tables of pairs"]
     # Algorithm 1 with footnote 7 (n is public): mean = count / n, cut to [0, 1].
     mean = [np.clip(histogram / rows, 1e-9, 1 - 1e-9) for histogram in histograms]
     # Algorithm 2 with appendix D: E{X_i X_j} = count of both / n. Values of one column never occur together.
-    area_smoker, area_old, smoker_old = np.split(pairs.counts / rows, [8, 16])
+    area_smoker, area_old, smoker_old = np.split(pairs.values / rows, [8, 16])
     both = {(0, 1): area_smoker.reshape(4, 2), (0, 2): area_old.reshape(4, 2), (1, 2): smoker_old.reshape(2, 2)}
     # A score a value; of a column of two values the second has it, and the first is its complement.
     scores = [(0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (2, 1)]

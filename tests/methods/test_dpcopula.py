@@ -23,7 +23,7 @@ from sklar.model.conditioning import simulate_given
 from sklar.model.correlation.bivariate import corr_from_tau, rank_groups, tie_share
 from sklar.model.margins.margin import Margin, margin_from_dense
 from sklar.model.margins.transforms import counts_from_differences, counts_from_frequencies
-from sklar.release.features import TauVector
+from sklar.release.taus import TauVector
 
 CORR = np.array([[1.0, 0.7, -0.4], [0.7, 1.0, -0.2], [-0.4, -0.2, 1.0]])
 UNIT = Unit(neighbours="replace")
@@ -111,7 +111,7 @@ def test_taus_of_few_rows_at_a_huge_epsilon_keep_to_the_plan(rows):
     allowance = calibrate(Budget(epsilon=1e4, delta=1e-9), UNIT, plan(schema(), KendallOptions())).part(1 / 9)
     assert (
         vector_noise(feature, allowance, UNIT, None).scale
-        > 2 * allowance.sum_noise(l1=1, l2=feature.norms(UNIT)[1]).scale
+        > 2 * allowance.sum_noise(l1=1, l2=feature.sensitivity(UNIT)[1]).scale
     )
     assert np.isfinite(fitted(gaussian_table(rows), schema(), epsilon=1e4).corr).all()
 
@@ -124,7 +124,7 @@ def test_as_published_every_tau_has_the_papers_noise(columns, rows):
     noise = tau_noise(feature, stage, UNIT, KendallOptions(published=True))
     assert noise.kind == "laplace"
     assert noise.scale == pytest.approx(math.comb(columns, 2) * 4 / (rows + 1) * 9, rel=1e-8)
-    assert feature.norms(UNIT)[0] / noise.scale <= 1 / 9, "what it costs by the proof is within epsilon2"
+    assert feature.sensitivity(UNIT)[0] / noise.scale <= 1 / 9, "what it costs by the proof is within epsilon2"
 
 
 def test_as_published_two_columns_have_the_noise_that_is_proved():

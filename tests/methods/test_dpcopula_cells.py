@@ -17,7 +17,7 @@ from sklar.methods.dpcopula import hybrid, mle
 from sklar.methods.dpcopula.hybrid import HYBRID, split_columns
 from sklar.methods.dpcopula.mle import MLE, normal_scores
 from sklar.methods.dpcopula.stages import vector_noise
-from sklar.model.codec import decode, encode
+from sklar.model.codec import ArrayPool, decode, encode
 from sklar.model.conditioning import simulate_given
 from sklar.model.correlation.bivariate import corr_of_table
 from sklar.model.margins.margin import margin_from_dense
@@ -195,8 +195,8 @@ def test_numbers_of_few_values_are_large_where_cells_are_many():
 
 
 def test_hybrid_survives_saving_and_few_rows():
-    model, arrays = fitted(table(3), FACTS, "dpcopula-hybrid", epsilon=0.1), []
-    again = decode(encode(model, arrays), arrays)
+    model, pool = fitted(table(3), FACTS, "dpcopula-hybrid", epsilon=0.1), ArrayPool(distinct=False)
+    again = decode(encode(model, pool.keep), pool.arrays)
     one, two = (m.simulate(50, np.random.default_rng(4)) for m in (model, again))
     np.testing.assert_array_equal(one, two)
 

@@ -10,10 +10,10 @@ import pytest
 
 import sklar
 from sklar.accounting.unit import Unit
+from sklar.counting.scores import exact_split_norms, squared_errors
 from sklar.errors import DoorError
 from sklar.model.margins.transforms import merge_runs
-from sklar.counting.scores import exact_split_norms, score_sensitivity, squared_errors
-from sklar.release.door import SplitNorms
+from sklar.release.choices import SplitNorms
 
 
 def partitions(bins, runs):
@@ -50,7 +50,7 @@ def test_the_expected_error_of_merged_runs_is_as_stated():
 @pytest.mark.parametrize("runs", [2, 3, 5])
 def test_split_scores_are_distances_from_the_best_runs(runs):
     counts = np.random.default_rng(runs).integers(0, 60, 8)
-    score = SplitNorms(column="x", lookup=np.arange(8), runs=runs, end=7)
+    score = SplitNorms(column="x", partition=np.arange(8), runs=runs, end=7)
     slow = []
     for start in range(runs - 1, 7):
         cuts = [[*cut, (start, 7)] for cut in partitions(start, runs - 1)]
@@ -73,7 +73,7 @@ def test_split_scores_move_by_no_more_than_declared(neighbours, rows):
     rng, worst, squared = np.random.default_rng(6), 0.0, 0.0
     for _ in range(300):
         runs = int(rng.integers(2, 6))
-        score = SplitNorms(column="x", lookup=np.arange(9), runs=runs, end=9)
+        score = SplitNorms(column="x", partition=np.arange(9), runs=runs, end=9)
         counts = rng.integers(rows, 4 + rows, 9)
         if rng.random() < 0.5:
             counts[rng.integers(9)] += 1_000
@@ -83,14 +83,14 @@ def test_split_scores_move_by_no_more_than_declared(neighbours, rows):
         other[j] -= rows * (neighbours == "replace")
         one, two = exact_split_norms(score, counts), exact_split_norms(score, other)
         worst, squared = max(worst, np.abs(one - two).max()), max(squared, np.abs(one**2 - two**2).max())
-    assert 0.8 * unit.l2 < worst <= score_sensitivity(score, unit)
+    assert 0.8 * unit.l2 < worst <= score.sensitivity(unit)
     assert squared > 100 * unit.l2, "the square of it, as in the paper, moves with the largest count"
 
 
 @pytest.mark.parametrize("change", [{"runs": 1}, {"runs": 9}, {"end": 5_000}, {"runs": 70, "end": 200}, {"runs": 2.0}])
 def test_descriptions_outside_the_rules_are_refused(change):
     with pytest.raises(DoorError):
-        SplitNorms(**({"column": "x", "lookup": np.arange(8), "runs": 3, "end": 8} | change))
+        SplitNorms(**({"column": "x", "partition": np.arange(8), "runs": 3, "end": 8} | change))
 
 
 @pytest.mark.parametrize("name", ["noisefirst", "structurefirst"])

@@ -7,56 +7,14 @@ import pytest
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
-from sklar.methods.few_rows.fit import FewRowsOptions, fit_measured, measure_few_rows
+from sklar.methods.evidence import measure_all
+from sklar.methods.few_rows.fit import FewRowsStage, few_rows_steps, fit_measured
 from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, ease, opening_shares
-from sklar.counting.evaluate import FEATURES
-from sklar.release.values import NoisyCounts, NoisySums
+from sklar.methods.margins import known_total
 from sklar.schema.columns import Boolean, Category, Ordinal
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
-
-
-class NumpyDoor:
-    """A Door over a matrix of base codes with seeded noise, which adds up what every request costs."""
-
-    prior = None
-
-    def __init__(self, codes, schema, amount, measure="rho", unit=None, seed=0):
-        self.codes, self.schema = codes, schema
-        self.allowance = Allowance(measure=measure, amount=amount)
-        self.unit = unit or Unit(neighbours="add-remove")
-        self.rows = len(codes) if self.unit.neighbours == "replace" else None
-        self.rng = np.random.default_rng(seed)
-        self.spent, self.labels = 0.0, []
-
-    def _noisy(self, exact, noise, l1, l2):
-        gaussian = noise.kind == "gaussian"
-        self.spent += l2**2 / (2 * noise.scale**2) if gaussian else l1 / noise.scale
-        draw = self.rng.normal if gaussian else self.rng.laplace
-        return exact + draw(0, noise.scale, exact.shape)
-
-    def count_recoded(self, tables, label):
-        self.labels.append(label)
-        out = []
-        for table in tables:
-            (name,), (lookup,) = table.columns, table.lookups
-            exact = np.bincount(lookup[self._column(name)], minlength=table.shape[0])
-            noisy = self._noisy(exact, table.noise, self.unit.l1, self.unit.l2)
-            out.append(NoisyCounts(columns=table.columns, counts=np.rint(noisy).astype(np.int64), noise=table.noise))
-        return tuple(out)
-
-    def sum(self, feature, noise, label):
-        self.labels.append(label)
-        rule = FEATURES[type(feature)]
-        for name, size in feature.read:
-            assert size == self.schema.size(name)
-        exact = rule.exact_sums(feature, np.column_stack([self._column(c) for c in feature.columns]))
-        values = self._noisy(exact * feature.resolution, noise, *feature.norms(self.unit))
-        return NoisySums(values=values, noise=noise, resolution=feature.resolution)
-
-    def _column(self, name):
-        return self.codes[:, self.schema.modelled.index(name)]
-
+from tests.methods.fits import make_setting, open_door
 
 SCHEMA = Schema(
     {
@@ -89,12 +47,21 @@ def correlated(rows, rng):
     return out
 
 
-def fit(codes, amount, target="y", schema=SCHEMA, shares=None, **given):
-    door = NumpyDoor(codes, schema, amount, **given)
-    options = FewRowsOptions(target=target, small_shares=shares)
-    measured = measure_few_rows(door, door.allowance.part(0.99), float(len(codes)) + 1, options)
-    model = fit_measured(measured, np.random.default_rng(5))
-    assert door.spent <= 0.99 * amount * (1 + 1e-9)
+def fit(codes, amount, target="y", schema=SCHEMA, shares=None, measure="rho", unit=None, seed=5):
+    """The model, and the Door; a hundredth of the allowance went to the number of rows before."""
+    setting = make_setting(schema, None, amount, measure=measure, unit=unit, rows=len(codes), seed=seed)
+    allowance = setting.allowance.part(0.99)
+    sigma = setting.allowance.part(0.01).noise(setting.unit).std
+    stage = FewRowsStage(
+        setting=setting,
+        allowance=allowance,
+        total=known_total(setting, float(len(codes)) + 1, sigma),
+        target=None if target is None else schema.modelled.index(target),
+        shares=shares,
+    )
+    steps, door = few_rows_steps(lambda evidence: stage), open_door(schema, codes, setting.unit)
+    model = fit_measured(steps.estimate(measure_all(steps.ask, setting, door)), setting.generator())
+    assert door.spent(measure) <= 0.99 * amount * (1 + 1e-9)
     return model, door
 
 
@@ -120,7 +87,7 @@ def test_the_budget_is_spent_in_a_few_requests():
     codes = correlated(500, np.random.default_rng(0))
     for target, amount in (("y", 0.02), (None, 5.0)):
         _, door = fit(codes, amount, target=target)
-        assert door.spent == pytest.approx(0.99 * amount, rel=1e-6)
+        assert door.spent() == pytest.approx(0.99 * amount, rel=1e-6)
         assert len(door.labels) == len(set(door.labels)) <= 5
 
 
@@ -182,14 +149,9 @@ def test_one_or_two_columns(columns):
 def test_requests_depend_on_releases_only():
     """Two tables that give the same releases lead to the same requests: the generator of the fit is not consulted."""
     codes = correlated(300, np.random.default_rng(4))
-    labels, scales = [], []
-    for seed in (1, 2):
-        door = NumpyDoor(codes, SCHEMA, 0.5)
-        measured = measure_few_rows(door, door.allowance.part(0.99), 300.0, FewRowsOptions(target="y"))
-        fit_measured(measured, np.random.default_rng(seed))
-        labels.append(door.labels)
-        scales.append(door.spent)
-    assert labels[0] == labels[1] and scales[0] == scales[1]
+    first, second = (fit(codes, 0.5, seed=seed)[1] for seed in (1, 2))
+    assert first.labels == second.labels
+    assert [step.request for step in first.recorded] == [step.request for step in second.recorded]
 
 
 def test_shares_sum_to_one_and_follow_the_noise():

@@ -9,13 +9,14 @@ import pytest
 import sklar
 from sklar.errors import UnsupportedConditionError, UsageError
 from sklar.methods.independent import INDEPENDENT, IndependentOptions
-from sklar.model.codec import decode, encode
+from sklar.model.codec import ArrayPool, decode, encode
 from sklar.model.conditioning import simulate_given
 from sklar.model.independent import IndependentModel
 from sklar.model.margins.margin import Margin
 from sklar.schema.columns import Category
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
+from tests.methods.fits import make_setting, open_door
 
 SCHEMA = Schema({"sex": Category(["F", "M"]), "age": Integer(0, 99), "dose": Real(0, 1)})
 MODEL = IndependentModel(
@@ -40,10 +41,10 @@ def codes(rows: int) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("repair", ["density", "simplex", "clip"])
 @pytest.mark.parametrize("noise", [None, "gaussian", "laplace", "geometric"])
-def test_a_fit_gives_margins_near_the_rows(open_door, repair: str, noise: str | None):
+def test_a_fit_gives_margins_near_the_rows(repair: str, noise: str | None):
     table = codes(5_000)
     options = IndependentOptions(repair=repair, noise=noise)  # type: ignore[arg-type]
-    model = INDEPENDENT.fit(open_door(SCHEMA, table, rho=0.5), options, np.random.default_rng(0))
+    model = INDEPENDENT.fit(make_setting(SCHEMA, options, 0.5), open_door(SCHEMA, table))
     assert abs(model.rows_estimate - 5_000) < 100
     ages = np.bincount(table["age"] // 10, minlength=10) / 5_000
     fitted = np.bincount(np.arange(100) // 10, model.margins[1].dense())
@@ -118,9 +119,8 @@ def test_no_rows_are_no_trouble():
 
 
 def test_the_model_survives_saving():
-    arrays: list[np.ndarray] = []
-    tree = encode(MODEL, arrays)
-    again = decode(tree, arrays)
+    pool = ArrayPool(distinct=False)
+    again = decode(encode(MODEL, pool.keep), pool.arrays)
     assert again.rows_estimate == 1_000
     for one, other in zip(MODEL.margins, again.margins, strict=True):
         assert one.column == other.column and one.size == other.size

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +15,23 @@ from sklar.accounting.calibrate import plan_events
 from sklar.accounting.events import CountEvent
 from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
-from sklar.methods.margins import MarginOptions, margin_noise, measure_margins, outline_margins, plan_margins
+from sklar.methods.evidence import measure_all
+from sklar.methods.margins import (
+    MarginOptions,
+    MarginStage,
+    MeasuredMargins,
+    known_total,
+    margin_noise,
+    margin_steps,
+    outline_margins,
+    plan_margins,
+)
 from sklar.model.margins.bins import anchors
 from sklar.schema.columns import Boolean, Category, Ordinal
 from sklar.schema.grid import held
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
+from tests.methods.fits import RecordingDoor, make_setting, open_door
 
 ROWS = 20_000
 SCHEMA = Schema(
@@ -54,26 +67,48 @@ def draw_codes(seed: int, rows: int = ROWS) -> dict[str, np.ndarray]:
     }
 
 
+def measure(
+    codes: dict[str, np.ndarray],
+    *,
+    schema: Schema = SCHEMA,
+    total: tuple[float, float] = (0.0, math.inf),
+    options: MarginOptions | None = None,
+    neighbours: str = "add-remove",
+    seed: int = 0,
+    **amount: float,
+) -> tuple[MeasuredMargins, RecordingDoor, Any]:
+    """Return margins measured with all of an allowance, the Door and the setting."""
+    ((kind, value),) = amount.items()
+    unit, rows = Unit(neighbours=neighbours), len(next(iter(codes.values())))  # type: ignore[arg-type]
+    setting = make_setting(schema, None, value, measure=kind, unit=unit, rows=rows)  # type: ignore[arg-type]
+    stage = MarginStage(
+        setting=setting,
+        allowance=setting.allowance,
+        total=known_total(setting, *total),
+        options=options or MarginOptions(),
+    )
+    steps, door = margin_steps(lambda evidence: stage), open_door(schema, codes, unit, seed)
+    return steps.estimate(measure_all(steps.ask, setting, door)), door, setting
+
+
 @pytest.mark.slow
-def test_what_is_asked_is_the_plan_and_costs_the_allowance(open_door):
-    door = open_door(SCHEMA, draw_codes(0), rho=0.05)
-    measure_margins(door, door.allowance)
-    assert [label for label, _ in door.calls] == ["margins", "finer margins"]
-    asked = Counter(table.noise for _, tables in door.calls for table in tables)
-    planned = plan_events(door.allowance, door.unit, plan_margins(SCHEMA))
+def test_what_is_asked_is_the_plan_and_costs_the_allowance():
+    _, door, setting = measure(draw_codes(0), rho=0.05)
+    assert door.labels == ["margins", "finer margins"]
+    asked = Counter(request.noise for requests in door.requests.values() for request in requests)
+    planned = plan_events(setting.allowance, door.unit, plan_margins(SCHEMA))
     wanted: Counter = Counter()
     for event in planned:
         wanted[event.noise] += event.tables
     assert asked == wanted
     spent = sum(CountEvent(label="x", noise=n, tables=t, unit=door.unit).rho for n, t in asked.items())
-    assert spent == pytest.approx(door.allowance.amount)
+    assert spent == pytest.approx(setting.allowance.amount) == door.spent()
 
 
-def test_noise_does_not_depend_on_the_rows(open_door):
+def test_noise_does_not_depend_on_the_rows():
     def scales(codes: dict[str, np.ndarray]) -> list[list[float]]:
-        door = open_door(SCHEMA, codes, rho=0.05, seed=3)
-        measure_margins(door, door.allowance)
-        return [[table.noise.scale for table in tables] for _, tables in door.calls]
+        _, door, _ = measure(codes, rho=0.05, seed=3)
+        return [[request.noise.scale for request in requests] for requests in door.requests.values()]
 
     constant = {name: np.zeros(50, dtype=np.int64) for name in SCHEMA.modelled}
     assert scales(draw_codes(0)) == scales(constant)
@@ -98,10 +133,9 @@ def test_the_outline_tells_every_table():
     assert {x.cells for x in outline if x.label == "single values"} == {100_001}
 
 
-def test_margins_are_close_to_the_rows_and_keep_their_atoms(open_door):
+def test_margins_are_close_to_the_rows_and_keep_their_atoms():
     codes = draw_codes(1)
-    door = open_door(SCHEMA, codes, rho=0.02)
-    found = measure_margins(door, door.allowance)
+    found, _, _ = measure(codes, rho=0.02)
     assert abs(found.rows - ROWS) < 6 * found.rows_sigma
     for margin in found.margins:
         exact = np.bincount(codes[margin.column], minlength=margin.size) / ROWS
@@ -117,18 +151,17 @@ def test_margins_are_close_to_the_rows_and_keep_their_atoms(open_door):
     assert by_name["dose"][-1] == pytest.approx(dose[-1], abs=0.01)
 
 
-def test_unlisted_labels_that_look_empty_get_nothing_and_nulls_a_little(open_door):
-    door = open_door(SCHEMA, draw_codes(2), rho=0.02)
-    found = {margin.column: margin.dense() for margin in measure_margins(door, door.allowance).margins}
+def test_unlisted_labels_that_look_empty_get_nothing_and_nulls_a_little():
+    measured, _, _ = measure(draw_codes(2), rho=0.02)
+    found = {margin.column: margin.dense() for margin in measured.margins}
     city, smoker = SCHEMA["city"], SCHEMA["smoker"]
     assert found["city"][city.other_code] == 0 and found["city"][city.null_code] > 0.02
     assert 0 < found["smoker"][smoker.null_code] < 0.005
     assert found["grade"][SCHEMA["grade"].other_code] == 0
 
 
-def test_releases_are_handed_on_with_their_lookups(open_door):
-    door = open_door(SCHEMA, draw_codes(3), rho=0.02)
-    found = measure_margins(door, door.allowance)
+def test_releases_are_handed_on_with_their_lookups():
+    found, _, _ = measure(draw_codes(3), rho=0.02)
     assert [margin.column for margin in found.margins] == list(SCHEMA.modelled)
     for margin, histograms in zip(found.margins, found.histograms, strict=True):
         assert histograms
@@ -139,10 +172,9 @@ def test_releases_are_handed_on_with_their_lookups(open_door):
                 assert np.array_equal(np.repeat(seen.lookup[margin.starts], margin.widths()), seen.lookup)
 
 
-def test_almost_no_noise_gives_the_rows_back(open_door):
+def test_almost_no_noise_gives_the_rows_back():
     codes = draw_codes(4)
-    door = open_door(SCHEMA, codes, rho=1e4)
-    found = measure_margins(door, door.allowance)
+    found, _, _ = measure(codes, rho=1e4)
     assert round(found.rows) == ROWS
     for margin in found.margins:
         if margin.size <= 128:  # few values are counted one by one, of more the light ones in blocks
@@ -151,21 +183,21 @@ def test_almost_no_noise_gives_the_rows_back(open_door):
 
 
 @pytest.mark.slow
-def test_two_nulls_in_a_hundred_never_vanish(open_door):
+def test_two_nulls_in_a_hundred_never_vanish():
     """113 of 5,960 rows against a noise of 35: a threshold of three deviations loses them in four of ten fits."""
     column = Real(0, 100, nullable=True)
     values = column.grid.code(np.random.default_rng(0).uniform(1, 99, 5_960))
     codes = {"x": np.where(np.arange(5_960) < 113, column.size - 1, values)}
     found = []
     for seed in range(30):
-        door = open_door(Schema({"x": column}), codes, rho=0.00058, seed=seed)
-        found.append(measure_margins(door, door.allowance).margins[0].dense()[-1])
-        assert 30 < door.calls[0][1][0].noise.std < 40
+        measured, door, _ = measure(codes, schema=Schema({"x": column}), rho=0.00058, seed=seed)
+        found.append(measured.margins[0].dense()[-1])
+        assert 30 < door.requests["margins"][0].noise.std < 40
     assert min(found) > 0 and 0.4 * 113 / 5_960 < np.mean(found) < 1.75 * 113 / 5_960
 
 
 @pytest.mark.slow
-def test_bounds_much_too_wide_make_no_wild_tail(open_door):
+def test_bounds_much_too_wide_make_no_wild_tail():
     """Lognormal amounts on a range ten times their maximum: the standard deviation is that of the rows."""
     values = np.exp(0.5 * np.random.default_rng(1).normal(size=6_000))
     column = Real(0, 10 * float(values.max()))
@@ -173,21 +205,19 @@ def test_bounds_much_too_wide_make_no_wild_tail(open_door):
     middle = column.grid.starts + column.grid.widths / 2
     ratios = []
     for seed in range(12):
-        door = open_door(Schema({"x": column}), codes, rho=0.0005, seed=seed)
-        mass = measure_margins(door, door.allowance).margins[0].dense()
+        mass = measure(codes, schema=Schema({"x": column}), rho=0.0005, seed=seed)[0].margins[0].dense()
         ratios.append(np.sqrt(mass @ middle**2 - (mass @ middle) ** 2) / values.std())
     assert np.mean(np.abs(np.log(ratios))) < 0.25 and np.sort(ratios)[-2] < 1.3 and max(ratios) < 1.8
 
 
 @pytest.mark.slow
-def test_amounts_that_are_mostly_zero_keep_their_spread(open_door):
+def test_amounts_that_are_mostly_zero_keep_their_spread():
     """Nine of ten are zero, the others lie in no cell that stands out of the noise: yet they do not crowd at zero."""
     rng = np.random.default_rng(4)
     amounts = np.where(rng.random(3_000) < 0.91, 0, np.exp(rng.normal(8.6, 0.8, 3_000))).clip(0, 99_000).astype(int)
     column, ratios = Integer(0, 100_000), []
     for seed in range(6):
-        door = open_door(Schema({"x": column}), {"x": amounts}, rho=0.0005, seed=seed)
-        mass = measure_margins(door, door.allowance).margins[0].dense()
+        mass = measure({"x": amounts}, schema=Schema({"x": column}), rho=0.0005, seed=seed)[0].margins[0].dense()
         ratios.append(np.sqrt(mass @ column.grid.starts**2 - (mass @ column.grid.starts) ** 2) / amounts.std())
         assert abs(mass[0] - 0.91) < 0.1
     assert min(ratios) > 0.2 and max(ratios) < 3
@@ -195,60 +225,50 @@ def test_amounts_that_are_mostly_zero_keep_their_spread(open_door):
 
 @pytest.mark.parametrize("rho", [1e-12, 1e-5])
 @pytest.mark.parametrize("rows", [0, 1, 30])
-def test_drowned_tables_still_give_valid_margins(open_door, rho: float, rows: int):
+def test_drowned_tables_still_give_valid_margins(rho: float, rows: int):
     codes = draw_codes(5, rows=max(rows, 1))
     codes = {name: column[:rows] for name, column in codes.items()}
-    door = open_door(SCHEMA, codes, rho=rho)
-    found = measure_margins(door, door.allowance)
+    found, _, _ = measure(codes, rho=rho)
     assert found.rows >= 1
     for margin in found.margins:
         dense = margin.dense()
         assert np.all(np.isfinite(dense)) and dense.min() >= 0 and dense.sum() == pytest.approx(1.0)
 
 
-def test_a_public_number_of_rows_is_used_as_it_is(open_door):
-    door = open_door(SCHEMA, draw_codes(6), rho=1e-4, neighbours="replace")
-    found = measure_margins(door, door.allowance)
+def test_a_public_number_of_rows_is_used_as_it_is():
+    found, _, _ = measure(draw_codes(6), rho=1e-4, neighbours="replace")
     assert (found.rows, found.rows_sigma) == (ROWS, 0.0)
 
 
 @pytest.mark.slow
-def test_a_total_known_from_before_is_pooled(open_door):
-    door = open_door(SCHEMA, draw_codes(6), rho=1e-4)
-    assert measure_margins(door, door.allowance, 12_345.0, 1e-6).rows == pytest.approx(12_345.0)
-    vague = measure_margins(open_door(SCHEMA, draw_codes(6), rho=1e-4), door.allowance, 12_345.0)
-    plain = measure_margins(open_door(SCHEMA, draw_codes(6), rho=1e-4), door.allowance)
-    assert vague.rows == plain.rows
+def test_a_total_known_from_before_is_pooled():
+    totals = [(12_345.0, 1e-6), (12_345.0, math.inf), (0.0, math.inf)]
+    known, vague, plain = (measure(draw_codes(6), rho=1e-4, total=total)[0].rows for total in totals)
+    assert known == pytest.approx(12_345.0) and vague == plain
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-def test_laplace_noise_fits_into_either_allowance(open_door, neighbours: str):
+def test_laplace_noise_fits_into_either_allowance(neighbours: str):
     for amount in ({"epsilon": 1.0}, {"rho": 0.02}):
-        door = open_door(SCHEMA, draw_codes(7), neighbours=neighbours, **amount)
-        measure_margins(door, door.allowance, options=MarginOptions(noise="laplace", repair="simplex"))
-        events = [
-            CountEvent(label="x", noise=table.noise, tables=1, unit=door.unit)
-            for _, tables in door.calls
-            for table in tables
-        ]
-        assert all(event.noise.kind == "laplace" for event in events)
-        spent = sum(event.epsilon if "epsilon" in amount else event.rho for event in events)
-        assert spent <= door.allowance.amount * (1 + 1e-9)
-        assert spent > 0.9 * door.allowance.amount
+        options = MarginOptions(noise="laplace", repair="simplex")
+        _, door, setting = measure(draw_codes(7), neighbours=neighbours, options=options, **amount)
+        assert all(request.noise.kind == "laplace" for requests in door.requests.values() for request in requests)
+        spent = door.spent("epsilon" if "epsilon" in amount else "rho")
+        assert spent <= setting.allowance.amount * (1 + 1e-9)
+        assert spent > 0.9 * setting.allowance.amount
 
 
-def test_gaussian_noise_without_delta_is_refused(open_door):
-    door = open_door(SCHEMA, draw_codes(8, rows=10), epsilon=1.0)
+def test_gaussian_noise_without_delta_is_refused():
     with pytest.raises(UsageError, match="delta"):
-        measure_margins(door, door.allowance, options=MarginOptions(noise="gaussian"))
+        measure(draw_codes(8, rows=10), epsilon=1.0, options=MarginOptions(noise="gaussian"))
 
 
-def test_smooth_densities_beat_simple_repairs(open_door):
+def test_smooth_densities_beat_simple_repairs():
     codes = draw_codes(9, rows=3_000)
 
     def error(repair: str) -> float:
-        door = open_door(SCHEMA, codes, rho=0.01, seed=9)
-        found = measure_margins(door, door.allowance, options=MarginOptions(repair=repair))  # type: ignore[arg-type]
+        options = MarginOptions(repair=repair)  # type: ignore[arg-type]
+        found, _, _ = measure(codes, rho=0.01, seed=9, options=options)
         total = 0.0
         for margin in found.margins:
             exact = np.bincount(codes[margin.column], minlength=margin.size) / 3_000
@@ -260,11 +280,12 @@ def test_smooth_densities_beat_simple_repairs(open_door):
     assert smooth < 0.8 * simplex < 0.8 * clip
 
 
-def test_once_digits_are_found_no_histogram_cuts_through_a_number(open_door):
+def test_once_digits_are_found_no_histogram_cuts_through_a_number():
     column = Real(0, 10)
     values = np.random.default_rng(5).binomial(10, 0.4, ROWS).astype(float)
-    door = open_door(Schema({"x": column, "y": Real(0, 10)}), {"x": column.grid.code(values), "y": smooth(6)}, rho=0.5)
-    x, y = (found := measure_margins(door, door.allowance)).margins
+    both = {"x": column.grid.code(values), "y": smooth(6)}
+    found, _, _ = measure(both, schema=Schema({"x": column, "y": Real(0, 10)}), rho=0.5)
+    x, y = found.margins
     assert (x.decimals, y.decimals) == (0, None)
     anchor = anchors(column, 0)
     assert len(found.histograms[0]) == 2  # digits are not among them
@@ -279,15 +300,14 @@ def smooth(seed: int) -> np.ndarray:
     return Real(0, 10).grid.code(np.random.default_rng(seed).beta(2, 3, ROWS) * 10)
 
 
-def test_heaps_shape_the_cells_that_hold_them(open_door):
+def test_heaps_shape_the_cells_that_hold_them():
     """Half of the numbers are round: cells between have half of the smooth mass, however much the noise hides."""
     column, rng = Integer(0, 400_000), np.random.default_rng(11)
     values = rng.gamma(4, 10_000, ROWS)
     values = (
         np.where(rng.random(ROWS) < 0.5, 1_000 * np.round(values / 1_000), values).clip(0, 400_000).astype(np.int64)
     )
-    door = open_door(Schema({"x": column}), {"x": column.grid.code(values)}, rho=0.001)
-    (margin,) = measure_margins(door, door.allowance).margins
+    (margin,) = measure({"x": column.grid.code(values)}, schema=Schema({"x": column}), rho=0.001)[0].margins
     ((unit, part),) = margin.heaps
     assert unit == 1_000 and abs(part - 0.5) < 0.05
     bulk = slice(*column.grid.code(np.array([20_000, 50_000])))  # every fifth cell or so holds a multiple of 1,000
@@ -297,12 +317,11 @@ def test_heaps_shape_the_cells_that_hold_them(open_door):
     assert abs(between - 0.5) < 0.05
 
 
-def test_cells_weigh_as_many_numbers_as_they_hold(open_door):
+def test_cells_weigh_as_many_numbers_as_they_hold():
     """Cells of a tenth, cut in binary, hold no, one or two tenths."""
     column = Real(12, 60, decimals=1, bins=480)
     numbers = np.bincount(column.grid.code(np.arange(120, 601) / 10), minlength=column.value_cells)
     assert set(numbers) == {0, 1, 2}
     values = np.random.default_rng(11).integers(120, 601, ROWS) / 10
-    door = open_door(Schema({"x": column}), {"x": column.grid.code(values)}, rho=0.001)
-    (margin,) = measure_margins(door, door.allowance).margins
+    (margin,) = measure({"x": column.grid.code(values)}, schema=Schema({"x": column}), rho=0.001)[0].margins
     assert np.abs(np.bincount(numbers, margin.dense()) - np.bincount(numbers, numbers / 481)).max() < 0.02

@@ -7,94 +7,25 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+import sklar
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
-from sklar.errors import UsageError
-from sklar.methods.vine import fit as vine
+from sklar.errors import SklarError, UsageError
 from sklar.methods.vine.axes import lay_out_axes
+from sklar.methods.vine.estimate import _eligible
+from sklar.methods.vine.fit import VINE
 from sklar.methods.vine.options import VineOptions
 from sklar.methods.vine.stages import cut_stages, has_few_rows
 from sklar.methods.vine.tree import choose_tree
 from sklar.model.conditioning import simulate_given
 from sklar.model.margins.margin import margin_from_dense
 from sklar.model.vine.model import VineModel
-from sklar.counting.evaluate import FEATURES
-from sklar.counting.interactions import exact_interactions
-from sklar.release.values import NoisyChoice, NoisyCounts, NoisySums
+from sklar.pipeline.verify.checks import model_difference
+from sklar.release.replay import ReplayDoor
 from sklar.schema.columns import Boolean, Category, Ordinal
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
-
-
-class CodesDoor:
-    """Exact counts of an array of codes plus seeded noise; adds up what is spent and remembers what was asked."""
-
-    prior = None
-
-    def __init__(self, schema, codes, amount, *, measure="rho", neighbours="add-remove", seed=0, recorded=None):
-        self.schema, self.unit = schema, Unit(neighbours=neighbours)
-        self.allowance = Allowance(measure=measure, amount=amount)
-        self.rows = len(codes) if neighbours == "replace" else None
-        self.spent, self.asked, self.released = 0.0, [], []
-        self._codes, self._rng, self._recorded = codes, np.random.default_rng(seed), recorded
-
-    def count_recoded(self, tables, label):
-        self.asked.append((label, [(t.columns, [x.tolist() for x in t.lookups], t.noise) for t in tables]))
-        for table in tables:
-            gaussian = table.noise.kind == "gaussian"
-            cost = self.unit.l2**2 / (2 * table.noise.scale**2) if gaussian else self.unit.l1 / table.noise.scale
-            self.spent += cost
-        return self._release(lambda: tuple(self._noisy(table) for table in tables))
-
-    def count_interactions(self, tables, label):
-        self.asked.append((label, [(t.columns, [x.tolist() for x in t.lookups], t.noise) for t in tables]))
-        self.spent += sum(t.norms(self.unit)[1] ** 2 / (2 * t.noise.scale**2) for t in tables)
-        return self._release(lambda: tuple(self._interaction(table) for table in tables))
-
-    def _interaction(self, table):
-        exact = exact_interactions(self._exact(table.columns, table.lookups)) * table.resolution
-        noisy = exact + self._rng.normal(0.0, table.noise.scale, exact.shape)
-        return NoisySums(values=noisy, noise=table.noise, resolution=table.resolution)
-
-    def choose(self, score, epsilon, label, picks=1):
-        self.asked.append((label, [(c.columns, c.estimate.tolist()) for c in score.candidates], epsilon, picks))
-        self.spent += picks * (epsilon**2 / 8 if self.allowance.measure == "rho" else epsilon)
-        return self._release(lambda: self._choice(score, epsilon, picks))
-
-    def sum(self, feature, noise, label):
-        rule = FEATURES[type(feature)]
-        l1, l2 = feature.norms(self.unit)
-        self.asked.append((label, feature.columns, noise, [lookup.tolist() for lookup in feature.scores.lookups]))
-        self.spent += l2**2 / (2 * noise.scale**2) if noise.kind == "gaussian" else l1 / noise.scale
-        places = [list(self.schema.modelled).index(name) for name in feature.columns]
-        exact = (
-            rule.exact_sums(feature, np.asfortranarray(self._codes[:, places].astype(np.int32))) * feature.resolution
-        )
-        draw = self._rng.normal if noise.kind == "gaussian" else self._rng.laplace
-        noisy = exact + draw(0.0, noise.scale, exact.shape)
-        return self._release(lambda: NoisySums(values=noisy, noise=noise, resolution=feature.resolution))
-
-    def _choice(self, score, epsilon, picks):
-        distance = [np.abs(self._exact(c.columns, c.lookups) - c.estimate).sum() for c in score.candidates]
-        noisy = epsilon / 2 * (np.array(distance) + np.array(score.bonuses)) + self._rng.gumbel(size=len(distance))
-        return NoisyChoice(indices=tuple(int(i) for i in np.argsort(-noisy)[:picks]))
-
-    def _exact(self, columns, lookups):
-        names = list(self.schema.modelled)
-        axes = [lookup[self._codes[:, names.index(c)]] for c, lookup in zip(columns, lookups, strict=True)]
-        shape = tuple(int(lookup.max()) + 1 for lookup in lookups)
-        return np.bincount(np.ravel_multi_index(axes, shape), minlength=int(np.prod(shape))).reshape(shape)
-
-    def _noisy(self, table):
-        exact = self._exact(table.columns, table.lookups)
-        draw = self._rng.normal if table.noise.kind == "gaussian" else self._rng.laplace
-        counts = exact + np.round(draw(0.0, table.noise.scale, exact.shape)).astype(np.int64)
-        return NoisyCounts(columns=table.columns, counts=counts, noise=table.noise)
-
-    def _release(self, make):
-        release = make() if self._recorded is None else self._recorded[len(self.released)]
-        self.released.append(release)
-        return release
+from tests.methods.fits import make_setting, open_door
 
 
 @pytest.fixture(autouse=True)
@@ -150,9 +81,17 @@ def pair_error(first, second):
     return float(np.mean([error.sum() / 2 for error in errors]))
 
 
-def fit(schema, codes, amount, seed=0, options=None, **settings):
-    door = CodesDoor(schema, codes, amount, seed=seed, **settings)
-    return door, vine.fit(door, options or VineOptions(), np.random.default_rng(seed))
+def setting_of(schema, codes, amount, seed=0, options=None, measure="rho", neighbours="add-remove"):
+    unit = Unit(neighbours=neighbours)
+    return make_setting(
+        schema, options or VineOptions(), amount, measure=measure, unit=unit, rows=len(codes), seed=seed
+    )
+
+
+def fit(schema, codes, amount, seed=0, **settings):
+    setting = setting_of(schema, codes, amount, seed, **settings)
+    door = open_door(schema, codes, setting.unit, seed)
+    return door, VINE.fit(setting, door)
 
 
 @pytest.fixture(scope="module")
@@ -204,20 +143,18 @@ def test_more_budget_less_error(real):
 )
 def test_all_of_the_budget_and_no_more_is_spent(real, settings):
     door, model = fit(MIXED, real, 1.0, **settings)
-    assert 0.99 < door.spent <= 1.0 + 1e-9
+    assert 0.99 < door.spent(settings.get("measure", "rho")) <= 1.0 + 1e-9
     valid(model, MIXED)
 
 
 def test_row_accesses_are_the_documented_ones(real):
     door, _ = fit(MIXED, real, 0.02)
-    labels = [asked[0] for asked in door.asked]
-    assert labels == ["rows", "margins", "finer margins", "correlations", "pairs", "tree one"]
-    assert door.asked[3][1] == ("age", "income", "level", "smoker")
-    assert len(door.asked[4][1]) == 10
-    assert len(door.asked[5][1]) == 4
+    assert door.labels == ["rows", "margins", "finer margins", "correlations", "pairs", "tree one"]
+    assert door.columns("correlations") == [("age", "income", "level", "smoker")]
+    assert len(door.columns("pairs")) == 10
+    assert len(door.columns("tree one")) == 4
     door, _ = fit(MIXED, real, 10.0, options=VineOptions(target="smoker"), neighbours="replace")
-    labels = [asked[0] for asked in door.asked]
-    assert labels == ["margins", "finer margins", "pairs", "tree one", "target", "target triples"]
+    assert door.labels == ["margins", "finer margins", "pairs", "tree one", "target", "target triples"]
 
 
 @pytest.mark.slow
@@ -228,12 +165,12 @@ def test_row_accesses_are_the_documented_ones(real):
 )
 @pytest.mark.parametrize("amount", [0.02, 1.0])
 def test_requests_depend_on_earlier_releases_only(real, options, amount):
-    """Replay: with the recorded releases of one table, the method asks the same questions of another."""
+    """Replay: from the recorded releases alone, without any rows, the method asks for the same to the last bit."""
     first, model = fit(MIXED, real, amount, options=options)
-    other = np.zeros_like(real)
-    second = CodesDoor(MIXED, other, amount, recorded=first.released)
-    again = vine.fit(second, options, np.random.default_rng(0))
-    assert second.asked == first.asked
+    replay = ReplayDoor(unit=first.unit, recorded=first.recorded)
+    again = VINE.fit(setting_of(MIXED, real, amount, options=options), replay)
+    replay.require_end()
+    assert model_difference(model, again) == 0.0
     draws = [m.simulate(100, np.random.default_rng(3)) for m in (model, again)]
     assert np.array_equal(*draws)
 
@@ -242,12 +179,12 @@ def test_with_few_rows_each_column_has_one_table_with_the_target(real):
     """Pairs can bear six groups: no triples, and the pairs without the target are counted as such."""
     codes, options = real[:1_500], VineOptions(target="smoker")
     door, model = fit(MIXED, codes, 0.0166, options=options)
-    asked = {label: [one[0] for one in tables] for label, tables, *_ in door.asked if isinstance(tables, list)}
+    asked = {label: door.columns(label) for label in door.labels}
     assert "target triples" not in asked
     assert sorted(asked["target"]) == [(name, "smoker") for name in ("age", "group", "income", "level")]
     assert len(asked["pairs"]) == len(asked["halves with the target"]) == 6
     assert all(columns[2] == "smoker" for columns in asked["halves with the target"])
-    assert 0.99 * 0.0166 < door.spent <= 0.0166 * (1 + 1e-9)
+    assert 0.99 * 0.0166 < door.spent() <= 0.0166 * (1 + 1e-9)
     rows = model.simulate_rounded(1_500, np.random.default_rng(2))
     shares = [table(c, 2, 4, (4, 3)) for c in (rows, codes)]
     independent = np.outer(np.bincount(codes[:, 2]), np.bincount(codes[:, 4])).ravel() / 1_500**2
@@ -261,7 +198,7 @@ def test_with_few_rows_dependence_differs_between_classes():
     codes = np.column_stack([a, np.where(y == 1, a, 99 - a), rng.integers(0, 3, rows), y])
     schema = Schema({"a": Integer(0, 99), "b": Integer(0, 99), "k": Category(("p", "q", "r")), "y": Boolean()})
     door, model = fit(schema, codes, 0.0166, options=VineOptions(target="y"))
-    assert "halves with the target" in [asked[0] for asked in door.asked]
+    assert "halves with the target" in door.labels
     made = model.simulate_rounded(rows, rng)
     corr = [np.corrcoef(made[made[:, 3] == k, :2].T)[0, 1] for k in (0, 1)]
     assert corr[0] < -0.3 and corr[1] > 0.3
@@ -363,10 +300,9 @@ def test_a_rule_of_three_columns_is_kept(values, options):
 def test_a_look_that_finds_nothing_leaves_its_share_to_tree_one():
     schema, codes = rule_of_three(np.random.default_rng(12), 2, flips=0.5)
     door, _ = fit(schema, codes, 0.0166, options=VineOptions(look=True))
-    labels = [asked[0] for asked in door.asked]
-    assert labels[-2:] == ["look at triples", "tree one"]
-    assert 0.99 * 0.0166 < door.spent <= 0.0166 * (1 + 1e-9)
-    assert len(dict(a[:2] for a in door.asked)["look at triples"]) == 20
+    assert door.labels[-2:] == ["look at triples", "tree one"]
+    assert 0.99 * 0.0166 < door.spent() <= 0.0166 * (1 + 1e-9)
+    assert len(door.columns("look at triples")) == 20
 
 
 def test_values_keep_their_correlation_beside_nulls():
@@ -380,7 +316,7 @@ def test_values_keep_their_correlation_beside_nulls():
     schema = Schema({"x": Integer(0, 99, nullable=True), "y": Integer(0, 99), "word": Category(("a", "b", "c"))})
     codes = np.column_stack([codes, rng.integers(0, 3, len(codes))])
     door, model = fit(schema, codes, 0.02)
-    assert "correlations" in [asked[0] for asked in door.asked]
+    assert "correlations" in door.labels
     rows = model.simulate_rounded(10_000, np.random.default_rng(2))
     shown = rows[:, 0] != null
     assert abs(shown.mean() - 0.8) < 0.02
@@ -454,19 +390,24 @@ def test_without_calibration_and_with_depth_one(real):
 @pytest.mark.parametrize(
     "options",
     [
-        VineOptions(target="nobody"),
-        VineOptions(shares=(1.0, 2.0)),
-        VineOptions(shares=(1.0, 2.0, -1.0)),
-        VineOptions(depth=0),
-        VineOptions(groups=(1, 5)),
-        VineOptions(look="yes"),
+        {"target": "nobody"},
+        {"shares": (1.0, 2.0)},
+        {"shares": (1.0, 2.0, -1.0)},
+        {"depth": 0},
+        {"groups": (1, 5)},
+        {"look": "yes"},
     ],
+    ids=str,
 )
-def test_senseless_options_are_refused_before_spending(real, options):
-    door = CodesDoor(MIXED, real, 1.0)
+def test_senseless_options_are_refused_before_spending(options, tmp_path):
+    unit, allowance = Unit(neighbours="add-remove"), Allowance(measure="rho", amount=1.0)
     with pytest.raises(UsageError):
-        vine.fit(door, options, np.random.default_rng(0))
-    assert door.spent == 0.0
+        VINE.require_possible(MIXED, VineOptions(**options), allowance, unit, None)
+    ledger = tmp_path / "people.ledger"
+    frame = {"age": [1, 2], "income": [3.0, 4.0], "group": ["a", "b"], "level": ["low", "mid"], "smoker": [True, False]}
+    with pytest.raises(SklarError):
+        sklar.fit(frame, MIXED, method="vine", epsilon=1.0, ledger=ledger, new_ledger=True, **options)
+    assert not ledger.exists()
 
 
 @pytest.mark.slow
@@ -478,10 +419,9 @@ def test_beyond_forty_columns_pairs_are_chosen_privately():
         z[:, j + 1] = np.where(rng.random(4_000) < 0.8, z[:, j], z[:, j + 1])
     schema = Schema({f"c{j}": Category(tuple("abcd")) for j in range(columns)})
     door, model = fit(schema, z, 20.0)
-    labels = [asked[0] for asked in door.asked]
-    assert labels == ["rows", "margins", "choose pairs", "pairs", "tree one"]
-    assert door.spent <= 20.0 * (1 + 1e-9)
-    asked = {columns for columns, *_ in door.asked[3][1]}
+    assert door.labels == ["rows", "margins", "choose pairs", "pairs", "tree one"]
+    assert door.spent() <= 20.0 * (1 + 1e-9)
+    asked = set(door.columns("pairs"))
     assert sum((f"c{j}", f"c{j + 1}") in asked for j in range(0, 40, 2)) >= 19
     rows = model.simulate(4_000, rng)
     agreement = [np.mean(rows[:, j] == rows[:, j + 1]) for j in range(0, 40, 2)]
@@ -492,12 +432,14 @@ def test_outline_tells_the_noise_in_advance(real):
     from sklar.methods.vine.stages import outline_vine
 
     door, _ = fit(MIXED, real, 0.02)
-    lines = {line.label: line for line in outline_vine(MIXED, VineOptions(), door.allowance, door.unit, len(real))}
-    assert lines["number of rows"].noise == door.asked[0][1][0][2]
-    assert np.isclose(lines["correlations"].noise.scale, door.asked[3][2].scale, rtol=1e-6)
-    assert lines["tree one"].tables == len(door.asked[5][1])
-    assert np.isclose(lines["tree one"].noise.scale, door.asked[5][1][0][2].scale, rtol=1e-6)
-    pairs = [noise.scale for _, _, noise in door.asked[4][1]]
+    allowance = Allowance(measure="rho", amount=0.02)
+    lines = {line.label: line for line in outline_vine(MIXED, VineOptions(), allowance, door.unit, len(real))}
+    noise = {label: [request.noise for request in requests] for label, requests in door.requests.items()}
+    assert lines["number of rows"].noise == noise["rows"][0]
+    assert np.isclose(lines["correlations"].noise.scale, noise["correlations"][0].scale, rtol=1e-6)
+    assert lines["tree one"].tables == len(noise["tree one"])
+    assert np.isclose(lines["tree one"].noise.scale, noise["tree one"][0].scale, rtol=1e-6)
+    pairs = [one.scale for one in noise["pairs"]]
     # Told for columns of many values; interactions of fewer groups carry less noise.
     assert min(pairs) <= lines["pairs"].noise.scale <= 1.25 * max(pairs)
 
@@ -530,5 +472,5 @@ def test_edges_of_two_valued_columns_must_be_clearer_the_more_rows_there_are():
     masses = [np.arange(1.0, schema.size(name) + 1) for name in schema.modelled]
     margins = [margin_from_dense(name, mass / mass.sum()) for name, mass in zip(schema.modelled, masses, strict=True)]
     axes = lay_out_axes(schema, margins, {})
-    needed = [vine._eligible(axes, rows) for rows in (1_000.0, 10_000.0, 1e6)]
+    needed = [_eligible(axes, rows) for rows in (1_000.0, 10_000.0, 1e6)]
     assert needed == [{0: 2.0, 1: 2.0}, {0: 2.0, 1: 4.0}, {0: 2.0, 1: 10.0}]

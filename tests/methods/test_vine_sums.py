@@ -7,39 +7,28 @@ import pytest
 from scipy.special import ndtr
 
 from sklar import Boolean, Category, Integer, Schema
-from sklar.accounting.allowance import Allowance
-from sklar.accounting.unit import Unit
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.methods.vine.options import VineOptions, depth_of, scored_columns
-from sklar.methods.vine.sums import Known, doubt, measure_correlations, sharpen, sums_share
+from sklar.methods.vine.sums import Known, doubt, estimate_correlations, request_correlations, sharpen, sums_share
 from sklar.model.axis import lay_out
 from sklar.model.pairs.grouping import group_cells
 from sklar.model.pairs.hints import gaussian_cells, read_correlation
-from sklar.counting.evaluate import FEATURES
-from sklar.release.values import NoisySums
+from tests.methods.fits import make_setting, open_door
 
 CELLS = 40
 SCHEMA = Schema({**{f"x{j}": Integer(0, CELLS - 1) for j in range(4)}, "kind": Category(tuple("abc")), "y": Boolean()})
 CORR = np.array([[1, 0.7, -0.4, 0.1], [0.7, 1, -0.2, 0.0], [-0.4, -0.2, 1, 0.3], [0.1, 0.0, 0.3, 1]])
 
 
-class SumsDoor:
-    """Exact sums of an array of codes plus seeded noise."""
-
-    prior = None
-
-    def __init__(self, schema, codes):
-        self.schema, self.unit, self._codes = schema, Unit(neighbours="add-remove"), codes
-        self.spent = 0.0
-
-    def sum(self, feature, noise, label):
-        rule = FEATURES[type(feature)]
-        self.spent += feature.norms(self.unit)[1] ** 2 / (2 * noise.scale**2)
-        places = [list(self.schema.modelled).index(name) for name in feature.columns]
-        codes = np.asfortranarray(self._codes[:, places].astype(np.int32))
-        exact = rule.exact_sums(feature, codes) * feature.resolution
-        drawn = np.random.default_rng(0).normal(0, noise.scale, exact.shape)
-        return NoisySums(values=exact + drawn, noise=noise, resolution=feature.resolution)
+def measure_correlations(schema, codes, axes, rows, amount=0.01):
+    """Correlations estimated from one measurement of sums, and what it cost."""
+    setting = make_setting(schema, VineOptions(), amount)
+    step = request_correlations(setting, setting.allowance, axes)
+    if step is None:
+        return {}, 0.0
+    door = open_door(schema, codes)
+    measured = door.measure(step.requests, step.label)
+    return estimate_correlations(measured, schema, axes, rows, setting.generator()), door.spent()
 
 
 def axis(name, mass, *, ordered=True):
@@ -112,11 +101,8 @@ def test_nothing_is_spent_where_tables_tell_enough():
 
 def test_correlations_are_found_within_their_noise(world):
     codes, axes = world
-    door = SumsDoor(SCHEMA, codes)
-    known = measure_correlations(
-        door, Allowance(measure="rho", amount=0.01), axes, len(codes), np.random.default_rng(0)
-    )
-    assert door.spent <= 0.01
+    known, spent = measure_correlations(SCHEMA, codes, axes, len(codes))
+    assert 0.009 < spent <= 0.01
     for a in range(4):
         for b in range(a + 1, 4):
             error = np.sqrt(known[a, b].variance + 2 / len(codes))
@@ -133,13 +119,7 @@ def test_nulls_do_not_bend_the_correlation_of_values(world):
     schema = Schema({**{name: SCHEMA[name] for name in SCHEMA.modelled}, "x0": Integer(0, CELLS - 1, nullable=True)})
     scale = lay_out(np.arange(CELLS + 1), np.bincount(nulled[:, 0]).astype(float), CELLS + 1, nominal=False)
     first = VineAxis(name="x0", scale=scale, coarse=None, ordered=True, numeric=True, null=CELLS)
-    known = measure_correlations(
-        SumsDoor(schema, nulled),
-        Allowance(measure="rho", amount=0.01),
-        (first, *axes[1:]),
-        len(codes),
-        np.random.default_rng(0),
-    )
+    known, _ = measure_correlations(schema, nulled, (first, *axes[1:]), len(codes))
     assert np.isclose(first.top, 1 - missing.mean())
     for b in (1, 2, 3):
         assert abs(known[0, b].corr - CORR[0, b]) < 5 * np.sqrt(known[0, b].variance + 3 / len(codes)) + 0.005
@@ -152,10 +132,7 @@ def test_a_column_of_mostly_nulls_is_scored_and_one_of_a_single_value_is_not(wor
     for values, scored in ((np.full(CELLS, 0.2 * rows / CELLS), True), (np.eye(CELLS)[3] * 0.2 * rows, False)):
         scale = lay_out(np.arange(CELLS + 1), np.append(values, 0.8 * rows), CELLS + 1, nominal=False)
         first = VineAxis(name="x0", scale=scale, coarse=None, ordered=True, numeric=True, null=CELLS)
-        door = SumsDoor(schema, codes)
-        known = measure_correlations(
-            door, Allowance(measure="rho", amount=0.01), (first, *axes[1:]), rows, np.random.default_rng(0)
-        )
+        known, _ = measure_correlations(schema, codes, (first, *axes[1:]), rows)
         assert ((0, 1) in known) == scored
 
 
@@ -163,8 +140,7 @@ def test_constant_columns_leave_nothing_to_sum(world):
     codes, axes = world
     constant = np.zeros_like(codes)
     flat = tuple(axis(a.name, np.eye(len(a.scale.order))[0], ordered=a.ordered) for a in axes)
-    door, allowance = SumsDoor(SCHEMA, constant), Allowance(measure="rho", amount=1.0)
-    assert measure_correlations(door, allowance, flat, 100.0, np.random.default_rng(0)) == {}
+    assert measure_correlations(SCHEMA, constant, flat, 100.0, amount=1.0) == ({}, 0.0)
 
 
 def test_sharpened_tables_have_the_known_correlation(world):

@@ -11,7 +11,6 @@ import sklar
 from sklar.errors import UsageError
 
 
-@pytest.mark.xfail(strict=True, raises=(TypeError, ValueError), reason="require_listed joins and compares texts only")
 @pytest.mark.parametrize(
     ("method", "option"),
     [("dpcopula-hybrid", {"published": "yes"}), ("dpcopula-kendall", {"published": 2}),

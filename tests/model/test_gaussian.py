@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtri
 
 from sklar.errors import UnsupportedConditionError, UsageError
-from sklar.model.codec import decode, encode
+from sklar.model.codec import ArrayPool, decode, encode
 from sklar.model.conditioning import simulate_given
 from sklar.model.correlation.bivariate import bivariate_normal_cdf
 from sklar.model.correlation.normals import factor_of, latent_blocks
@@ -106,8 +106,8 @@ def test_a_singular_matrix_still_has_a_factor():
 
 
 def test_the_model_survives_saving_and_refuses_other_shapes():
-    arrays: list[np.ndarray] = []
-    again = decode(encode(MODEL, arrays), arrays)
+    pool = ArrayPool(distinct=True)
+    again = decode(encode(MODEL, pool.keep), pool.arrays)
     np.testing.assert_array_equal(again.corr, CORR)
     np.testing.assert_array_equal(
         again.simulate(50, np.random.default_rng(8)), MODEL.simulate(50, np.random.default_rng(8))

@@ -288,18 +288,24 @@ def test_a_query_that_fails_in_the_database_costs_nothing(place: Path) -> None:
 
 def test_a_request_over_two_tables_of_persons_is_refused_at_the_door() -> None:
     from sklar.accounting.noise import Noise
-    from sklar.private.requests import check_tables
-    from sklar.release.door import Table
+    from sklar.private.requests import check_requests
+    from sklar.release.counts import Counts
+    from sklar.release.measurements import Request
 
     person = sklar.Person(key="who", rows=3, order="year")
     schema = sklar.Schema({"year": sklar.Integer(2000, 2005), "a": sklar.Integer(0, 9)}, person=person)
     by = coordinates(schema).schema
     first, other = (next(name for name in by.modelled if name.startswith(view.name)) for view in by.views[:2])
     noise = Noise(kind="laplace", scale=1.0)
-    check_tables([Table(columns=(first,), noise=noise)], Table, by)
+
+    def request(*columns: str) -> Request:
+        partitions = tuple(np.arange(by.size(name), dtype=np.int32) for name in columns)
+        return Request(query=Counts(columns=columns, partitions=partitions), noise=noise)
+
+    check_requests([request(first)], by, None)
     for asked in ([(first, other)], [(first,), (other,)]):
         with pytest.raises(DoorError, match="tables of their own"):
-            check_tables([Table(columns=columns, noise=noise) for columns in asked], Table, by)
+            check_requests([request(*columns) for columns in asked], by, None)
 
 
 def test_what_is_there_is_not_overwritten_and_nothing_is_charged(place: Path) -> None:

@@ -136,15 +136,13 @@ def test_a_fit_cut_short_finds_the_same_facts_and_pays_nothing_again(
         return sklar.fit(file, SCHEMA, method="independent", repair="clip", epsilon=1.0)
 
     seen: list[Any] = []
-    real = fit_module.generator
 
-    def dying(seed: int) -> Any:
+    def dying(**_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fit_module, "generator", dying)
-    with pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(fit_module, "Setting", dying)  # made once the facts are paid for and the fit is reserved
         run()
-    monkeypatch.setattr(fit_module, "generator", real)
     before = open_ledger(f"{file}.ledger").fits
     assert [fit.closed for fit in before] == [False, False]
     model = run()

@@ -13,6 +13,7 @@ import pytest
 import sklar
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
+from sklar.accounting.composition.discovery import discovery_settings
 from sklar.accounting.ledger import memory_ledger
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
@@ -21,9 +22,10 @@ from sklar.private.door import PrivateDoor, noisy_labels
 from sklar.private.noise import SYSTEM
 from sklar.private.recorder import Recorder
 from sklar.private.requests import check_discoveries
-from sklar.release.door import Discovery
+from sklar.release.charges import request_digest
+from sklar.release.choices import Discovery
+from sklar.release.measurements import Recorded, read_line, record_line
 from sklar.release.replay import ReplayDoor
-from sklar.release.values import Recorded, read_line, record_line
 from sklar.rows import open_rows
 
 SCHEMA = sklar.Schema({"city": sklar.Category(["?"]), "age": sklar.Integer(0, 9)})
@@ -49,9 +51,11 @@ def test_the_floor_hides_whatever_the_noise_says() -> None:
     assert all(label.startswith("a") for label in found.labels) and found.counts.min() >= 10
 
 
-def door(rows: int = 1000, allowance: Allowance | None = None) -> PrivateDoor:
+ALLOWANCE = Allowance(measure="rho", amount=0.02, delta=1e-6)
+
+
+def door(rows: int = 1000, given: Allowance = ALLOWANCE) -> PrivateDoor:
     frame = pd.DataFrame({"city": ["rome"] * (rows - 1) + ["SECRET"], "age": np.arange(rows) % 10})
-    given = allowance or Allowance(measure="rho", amount=0.02, delta=1e-6)
     account = memory_ledger().reserve(
         method="x",
         budget=Budget(rho=given.amount, delta=2e-6),
@@ -60,44 +64,47 @@ def door(rows: int = 1000, allowance: Allowance | None = None) -> PrivateDoor:
         seed=1,
         fingerprint="f" * 64,
     )
-    return PrivateDoor(open_rows(frame, SCHEMA), SCHEMA, given, UNIT, Recorder(account, None), SYSTEM)
+    return PrivateDoor(open_rows(frame, SCHEMA), SCHEMA, UNIT, Recorder(account, None), SYSTEM)
 
 
-def request(opened: PrivateDoor, share: float = 1.0) -> Discovery:
-    from sklar.accounting.composition.discovery import discovery_settings
-
-    noise = opened.allowance.part(share).noise(UNIT)
-    threshold, floor = discovery_settings(noise, UNIT, opened.allowance.delta)
+def affordable_request() -> Discovery:
+    """A discovery that costs the whole allowance."""
+    noise = ALLOWANCE.noise(UNIT)
+    threshold, floor = discovery_settings(noise, UNIT, ALLOWANCE.delta)
     return Discovery(column="city", noise=noise, threshold=threshold, floor=floor)
 
 
 def test_the_door_finds_frequent_labels_and_records_them() -> None:
-    opened = door()
-    wanted = request(opened)
-    (found,) = opened.discover([wanted], "labels")
+    wanted = affordable_request()
+    (found,) = door().discover([wanted], "labels")
     assert found.labels == ("rome",) and abs(found.counts[0] - 999) < 100
-    step = Recorded(step=0, label="labels", request="r", releases=(found,))
-    again = read_line(record_line(step))
-    replay = ReplayDoor(schema=SCHEMA, allowance=opened.allowance, unit=UNIT, recorded=[again])
-    (same,) = replay.discover([wanted], "labels")
-    assert (same.labels, same.counts.tolist()) == (found.labels, found.counts.tolist())
-    assert (same.noise, same.threshold, same.column) == (found.noise, found.threshold, found.column)
-    other = ReplayDoor(schema=SCHEMA, allowance=opened.allowance, unit=UNIT, recorded=[again])
+    step = Recorded(step=0, label="labels", request=request_digest((wanted,)), releases=(found,))
+    line = read_line(record_line(step))
+    other = dataclasses.replace(wanted, threshold=wanted.threshold + 1)
+    for recorded in (line, step):
+        (same,) = ReplayDoor(unit=UNIT, recorded=[recorded]).discover([wanted], "labels")
+        assert (same.labels, same.counts.tolist()) == (found.labels, found.counts.tolist())
+        assert same.discovery == found.discovery == wanted
+        with pytest.raises(DoorError):
+            ReplayDoor(unit=UNIT, recorded=[recorded]).discover([other], "labels")
+    # Even if the digest were that of the other request, the recorded discovery in full is not.
+    forged = dataclasses.replace(step, request=request_digest((other,)))
     with pytest.raises(DoorError):
-        other.discover([dataclasses.replace(wanted, threshold=wanted.threshold + 1)], "labels")
+        ReplayDoor(unit=UNIT, recorded=[forged]).discover([other], "labels")
 
 
 def test_a_discovery_that_is_not_paid_for_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sklar.private.door.exact_label_counts", lambda *_: pytest.fail("rows were read"))
     opened = door()
-    cheap = dataclasses.replace(request(opened), threshold=request(opened).threshold - 5)
+    wanted = affordable_request()
+    cheap = dataclasses.replace(wanted, threshold=wanted.threshold - 5)
     with pytest.raises(OverspendError):
         opened.discover([cheap], "labels")
     with pytest.raises(BudgetError):
         opened.discover([dataclasses.replace(cheap, threshold=cheap.floor)], "labels")
-    no_delta = door(allowance=Allowance(measure="rho", amount=0.02))
+    no_delta = door(given=Allowance(measure="rho", amount=0.02))
     with pytest.raises(OverspendError):
-        no_delta.discover([request(opened)], "labels")
+        no_delta.discover([wanted], "labels")
 
 
 @pytest.mark.parametrize(

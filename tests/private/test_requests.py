@@ -2,84 +2,145 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from sklar.accounting.noise import Noise
 from sklar.errors import DoorError
-from sklar.private.requests import check_noise, check_score, check_tables
+from sklar.private.requests import check_noise, check_requests, check_score
 from sklar.release.charges import request_digest
-from sklar.release.door import Candidate, RecodedTable, Table, TableDistance
+from sklar.release.choices import Candidate, TableDistance
+from sklar.release.counts import Counts, Interaction, PairCounts
+from sklar.release.measurements import Request
+from sklar.release.scores import Scores
+from sklar.release.sphere import PairSums
+from sklar.release.taus import SampledTaus, TauVector
 from sklar.schema import Boolean, Category, Id, Schema
 
 NOISE = Noise(kind="gaussian", scale=2.0)
 SCHEMA = Schema({"sex": Category(["F", "M"]), "smoker": Boolean(), "key": Id()})
 
 
-def recoded(*lookups: np.ndarray) -> RecodedTable:
-    return RecodedTable(columns=("sex", "smoker")[: len(lookups)], lookups=lookups, noise=NOISE)
+CODES = {name: np.arange(SCHEMA.size(name)) for name in SCHEMA.modelled}
+"""Partitions of base codes into groups of one."""
 
 
-def test_a_plain_table_passes() -> None:
-    check_tables([Table(columns=("sex", "smoker"), noise=NOISE)], Table, SCHEMA)
-    check_tables([recoded(np.array([0, 1, 1]), np.array([0, 1]))], RecodedTable, SCHEMA)
+def table(*partitions: np.ndarray) -> Counts:
+    return Counts(columns=("sex", "smoker")[: len(partitions)], partitions=partitions)
+
+
+def plain(*columns: Any, noise: Any = NOISE) -> Request:
+    """A table of base codes; columns that the schema lacks have one code."""
+    partitions = tuple(CODES.get(name, np.zeros(1, dtype=int)) for name in columns)
+    return Request(query=Counts(columns=columns, partitions=partitions), noise=noise)
+
+
+def check(*queries: Any, public_rows: int | None = None) -> None:
+    check_requests([Request(query=query, noise=NOISE) for query in queries], SCHEMA, public_rows)
+
+
+def test_listed_queries_pass() -> None:
+    check_requests([plain("sex", "smoker")], SCHEMA, None)
+    both = {"columns": ("sex", "smoker"), "partitions": (np.array([0, 1, 1]), np.array([0, 1]))}
+    check(Counts(**both))
+    check(Counts(**both), PairCounts(**both), Interaction(**both), Counts(columns=(), partitions=()))
 
 
 class Spy(Noise):
     """A noise that would carry rows out."""
 
 
+class SpyCounts(Counts):
+    """A query that could do anything when it is asked for its columns."""
+
+
+class SpyRequest(Request):
+    """A request that could do anything when it is asked for its query."""
+
+
 @pytest.mark.parametrize(
-    "tables",
+    ("requests", "why"),
     [
-        [lambda rows: rows],
-        [Table(columns=("sex",), noise=lambda: 0)],  # type: ignore[arg-type]
-        [Table(columns=["sex"], noise=NOISE)],  # type: ignore[arg-type]
-        [Table(columns=(lambda: "sex",), noise=NOISE)],  # type: ignore[arg-type]
-        [Table(columns=("sex",), noise=Spy(kind="gaussian", scale=2.0))],
-        [Table(columns=("key",), noise=NOISE)],
-        [Table(columns=("nobody",), noise=NOISE)],
-        [Table(columns=("sex", "sex"), noise=NOISE)],
-        [],
-        (t for t in [Table(columns=("sex",), noise=NOISE)]),
+        ([lambda rows: rows], "only Request objects"),
+        ([plain("sex").query], "only Request objects"),
+        ([SpyRequest(query=plain("sex").query, noise=NOISE)], "only Request objects"),
+        ([Request(query=lambda rows: rows, noise=NOISE)], "never functions"),  # type: ignore[arg-type]
+        ([Request(query=NOISE, noise=NOISE)], "not on the list"),  # type: ignore[arg-type]
+        ([Request(query=SpyCounts(columns=("sex",), partitions=(CODES["sex"],)), noise=NOISE)], "never functions"),
+        ([plain("sex", noise=lambda: 0)], "never functions"),
+        ([Request(query=Counts(columns=["sex"], partitions=(CODES["sex"],)), noise=NOISE)], "never functions"),  # type: ignore[arg-type]
+        ([plain(lambda: "sex")], "never functions"),
+        ([plain("sex", noise=Spy(kind="gaussian", scale=2.0))], "never functions"),
+        ([plain("key")], "'key' is not a modelled column"),
+        ([plain("nobody")], "'nobody' is not a modelled column"),
+        ([plain("sex", "sex")], "names a column twice"),
+        ([plain("smoker"), plain("sex", "sex")], "names a column twice"),
+        ([Request(query=Counts(columns=("sex", "smoker"), partitions=(CODES["sex"],)), noise=NOISE)], "one partition"),
+        ([Request(query=PairCounts(columns=("sex",), partitions=(CODES["sex"],)), noise=NOISE)], "two or more columns"),
+        ([], "at least one request"),
+        ((request for request in [plain("sex")]), "list or tuple"),
     ],
-)
-def test_anything_else_is_refused(tables: object) -> None:
-    with pytest.raises(DoorError):
-        check_tables(tables, Table, SCHEMA)  # type: ignore[arg-type]
+)  # fmt: skip
+def test_anything_else_is_refused(requests: Any, why: str) -> None:
+    with pytest.raises(DoorError, match=why):
+        check_requests(requests, SCHEMA, None)
 
 
 def test_a_table_with_a_hidden_callable_is_refused() -> None:
-    table = Table(columns=("sex",), noise=NOISE)
-    object.__setattr__(table, "columns", ("sex", print))
-    with pytest.raises(DoorError):
-        check_tables([table], Table, SCHEMA)
+    request = plain("sex")
+    object.__setattr__(request.query, "columns", ("sex", print))
+    with pytest.raises(DoorError, match="never functions"):
+        check_requests([request], SCHEMA, None)
 
 
-def test_a_lookup_that_stays_writable_is_refused() -> None:
-    table = recoded(np.array([0, 1, 1]))
-    object.__setattr__(table, "lookups", (np.array([0, 1, 1], dtype=np.int32),))
-    with pytest.raises(DoorError):
-        check_tables([table], RecodedTable, SCHEMA)
+def test_a_partition_that_stays_writable_is_refused() -> None:
+    query = table(np.array([0, 1, 1]))
+    object.__setattr__(query, "partitions", (np.array([0, 1, 1], dtype=np.int32),))
+    with pytest.raises(DoorError, match="read-only"):
+        check(query)
 
 
-def test_a_lookup_is_copied_so_that_later_changes_do_not_reach_the_door() -> None:
+def test_a_partition_is_copied_so_that_later_changes_do_not_reach_the_door() -> None:
     mine = np.array([0, 1, 1], dtype=np.int32)
-    table = recoded(mine)
+    query = table(mine)
     mine[:] = 0
-    assert table.lookups[0].tolist() == [0, 1, 1]
+    assert query.partitions[0].tolist() == [0, 1, 1]
 
 
-@pytest.mark.parametrize("lookup", [np.array([0, 1]), np.array([0, 1, 1, 1])])
-def test_a_lookup_must_fit_the_column(lookup: np.ndarray) -> None:
+@pytest.mark.parametrize("partition", [np.array([0, 1]), np.array([0, 1, 1, 1])])
+def test_a_partition_must_fit_the_column(partition: np.ndarray) -> None:
+    with pytest.raises(DoorError, match="one group for each"):
+        check(table(partition))
+
+
+@pytest.mark.parametrize("partition", [np.array([0.0, 1.0]), np.array([-1, 0]), np.array([[0], [1]]), [0, 1], print])
+def test_a_partition_must_be_groups(partition: object) -> None:
     with pytest.raises(DoorError):
-        check_tables([recoded(lookup)], RecodedTable, SCHEMA)
+        table(partition)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("lookup", [np.array([0.0, 1.0]), np.array([-1, 0]), np.array([[0], [1]]), [0, 1], print])
-def test_a_lookup_must_be_groups(lookup: object) -> None:
-    with pytest.raises(DoorError):
-        recoded(lookup)  # type: ignore[arg-type]
+def test_lookups_of_sums_must_fit_the_columns() -> None:
+    score = np.array([0, 100, 200])
+    check(PairSums(scores=Scores(columns=("sex", "sex"), lookups=(score, -score))))
+    with pytest.raises(DoorError, match="one entry per base code"):
+        check(PairSums(scores=Scores(columns=("sex", "smoker"), lookups=(score, score))))
+    with pytest.raises(DoorError, match="'key' is not a modelled column"):
+        check(PairSums(scores=Scores(columns=("sex", "key"), lookups=(score, score))))
+
+
+@pytest.mark.parametrize("public_rows", [None, 10])
+def test_taus_are_of_the_public_number_of_rows(public_rows: int | None) -> None:
+    ranks = {"columns": ("sex", "smoker"), "lookups": (np.arange(3), np.arange(2))}
+    if public_rows is not None:
+        check(TauVector(**ranks, rows=10), SampledTaus(**ranks, rows=10, seed=1), public_rows=public_rows)
+        check(SampledTaus(**ranks, rows=9, seed=1), public_rows=public_rows)
+    for rows in (9, 11) if public_rows else (9, 10, 11):
+        with pytest.raises(DoorError, match="not that of the table"):
+            check(TauVector(**ranks, rows=rows), public_rows=public_rows)
+    with pytest.raises(DoorError, match="more rows than the table has"):
+        check(SampledTaus(**ranks, rows=11, seed=1), public_rows=public_rows)
 
 
 def test_noise_must_be_plain() -> None:
@@ -91,10 +152,10 @@ def test_noise_must_be_plain() -> None:
 
 
 def test_a_score_must_be_candidates_of_the_schema() -> None:
-    lookup = np.array([0, 1, 1])
-    good = Candidate(columns=("sex",), lookups=(lookup,), estimate=np.array([1.0, 2.0]))
+    partition = np.array([0, 1, 1])
+    good = Candidate(columns=("sex",), partitions=(partition,), estimate=np.array([1.0, 2.0]))
     check_score(TableDistance(candidates=(good,)), 1.0, 1, SCHEMA)
-    bad = Candidate(columns=("sex",), lookups=(lookup,), estimate=np.array([1.0, np.nan]))
+    bad = Candidate(columns=("sex",), partitions=(partition,), estimate=np.array([1.0, np.nan]))
     for score, epsilon, picks in [
         (TableDistance(candidates=(bad,)), 1.0, 1),
         (TableDistance(candidates=(good,)), 0.0, 1),
@@ -106,6 +167,6 @@ def test_a_score_must_be_candidates_of_the_schema() -> None:
             check_score(score, epsilon, picks, SCHEMA)  # type: ignore[arg-type]
 
 
-def test_the_digest_tells_requests_apart() -> None:
-    one, same, other = recoded(np.array([0, 1, 1])), recoded(np.array([0, 1, 1])), recoded(np.array([0, 1, 0]))
+def test_the_digest_distinguishes_requests() -> None:
+    one, same, other = table(np.array([0, 1, 1])), table(np.array([0, 1, 1])), table(np.array([0, 1, 0]))
     assert request_digest(one) == request_digest(same) != request_digest(other)

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sklar.errors import SourceError
+from sklar.counting import plans as grouping
 from sklar.counting.blocks import MomentJob
-from sklar.release.features import BlockMeans
+from sklar.errors import SourceError
+from sklar.release.blocks import BlockMeans
 from sklar.release.scores import Scores
 from sklar.rows import exact_counts, exact_ones, open_rows
 from sklar.rows.codes.kept import KeptCodes
 from sklar.rows.codes.table import read_ahead
-from sklar.rows.counting import tables as grouping
 from sklar.rows.sources import columnar as parquet
 from sklar.schema import Boolean, Category, Integer, Real, Schema
 

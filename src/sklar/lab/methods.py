@@ -11,8 +11,8 @@ from sklar.methods.registry import DEFAULT_METHOD, METHODS, find_method
 from sklar.schema.table import Schema
 
 
-def methods() -> list[dict[str, Any]]:
-    """Every method as plain data: those with a guarantee first."""
+def list_methods() -> list[dict[str, Any]]:
+    """List every method as plain data: those with a guarantee first."""
     return [*private_methods(), *baseline_methods()]
 
 

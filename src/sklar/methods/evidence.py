@@ -2,7 +2,7 @@
 
 A method is two functions of an `Evidence`. `ask` returns the next step to measure, or None; it is the only adaptive
 code. `estimate` returns the model, and is a pure function of the measurements: verification, error bars and checks call
-it again on the same or on other measurements. A fit is the loop in `run_method`, the same for every method.
+it again on the same or on other measurements. A fit is the loop in `measure_all`, the same for every method.
 """
 
 from __future__ import annotations

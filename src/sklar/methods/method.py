@@ -218,10 +218,10 @@ def target_option(method: str, takes_target: bool, target: str | None) -> dict[s
     return {} if target is None else {"target": target}
 
 
-def require_listed(name: str, value: object, allowed: tuple[str, ...]) -> None:
+def require_listed(name: str, value: object, allowed: tuple[object, ...]) -> None:
     """Refuse a choice that is not on the list."""
-    if value not in allowed:
-        raise UsageError(f"{name} must be one of {', '.join(allowed)}; {value!r} was given")
+    if not any(type(value) is type(one) and value == one for one in allowed):
+        raise UsageError(f"{name} must be one of {', '.join(map(str, allowed))}; {value!r} was given")
 
 
 def require_whole(name: str, value: object, low: int, high: int) -> None:

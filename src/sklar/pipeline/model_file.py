@@ -14,6 +14,7 @@ import io
 import json
 import math
 import os
+import re
 import stat
 import zipfile
 from dataclasses import dataclass
@@ -42,10 +43,17 @@ FORMAT = "sklar-model"
 VERSION = 3
 MAX_BYTES = 8 * 2**30
 """A model file that unpacks to more than this is refused."""
-MOST_UNPACKED = 200
+MOST_UNPACKED = 40
 """So many times its own size a model file may unpack to, once that is more than UNSUSPECTED bytes: models are numbers
 that noise is on, which zip to a half or a tenth."""
 UNSUSPECTED = 64 * 2**20
+TEXTS = (
+    "manifest.json", "schema.toml", "claim.json", "fit.json", "releases.jsonl", "queries.json", "model.json",
+    "prior.json",
+)  # fmt: skip
+"""Members that are text."""
+ARRAY_REFERENCE = re.compile(rb'"array": ([0-9]{1,9})')
+"""How members that are JSON refer to one that is an array."""
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
@@ -204,7 +212,7 @@ def _checked_members(path: str | PathLike[str]) -> dict[str, bytes]:
                 raise ModelFileError(f"{name} unpacks to far more than any model and is refused")
             if "manifest.json" not in archive.namelist():
                 raise ModelFileError(f"{name} is not a model file of Sklar")
-            members = {info.filename: archive.read(info) for info in archive.infolist()}
+            members = _read_members(name, archive)
             comment = archive.comment
     except OSError as error:
         raise UsageError(f"cannot read the model file {name}: {error.strerror or 'it is not readable'}") from None
@@ -216,6 +224,17 @@ def _checked_members(path: str | PathLike[str]) -> dict[str, bytes]:
         raise ModelFileError(f"{name} is damaged") from None
     _check_manifest(name, members, comment)
     return members
+
+
+def _read_members(name: str, archive: zipfile.ZipFile) -> dict[str, bytes]:
+    """The members of a model file; one that no other refers to is refused before it is unpacked."""
+    listed = archive.namelist()
+    texts = {member: archive.read(member) for member in TEXTS if member in listed}
+    referred = {int(number) for text in texts.values() for number in ARRAY_REFERENCE.findall(text)}
+    arrays = [f"arrays/{number}.npy" for number in sorted(referred)]
+    if not set(listed) <= {*texts, *arrays} or len(set(listed)) < len(listed):
+        raise ModelFileError(f"{name} was changed after it was written: it has members that belong to no model")
+    return {member: texts[member] if member in texts else archive.read(member) for member in listed}
 
 
 def _name(path: str | PathLike[str]) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import sklar
-from sklar.errors import DoorError
-from sklar.inference.checks.held_out import auc, held_out, held_releases
+from sklar.inference.checks.held_out import auc, held_out
+from sklar.inference.tables import all_tables
 from sklar.methods.held_back import LABEL, RANGES, TRIPLES
 from sklar.pipeline.bundle.bundle import stored_of
+from sklar.release.measurements import measurements_in
 from sklar.sample.rng import generator
 from tests.contracts.tables import people, schema
 
@@ -24,16 +23,15 @@ def test_what_was_held_back_is_the_last_step_and_counts_all_rows() -> None:
     model = sklar.fit(people(500), FEW, epsilon=200.0, check_share=0.3, target="sex")
     assert [step.label for step in model.releases].count(LABEL) == 1 and model.releases[-1].label == LABEL
     fitted = stored_of(model).fitted
-    tables = held_releases(fitted)
+    assert fitted.held is not None and LABEL not in {step.label for step in fitted.recorded}
+    tables = all_tables(measurements_in([fitted.held]))
     assert len(tables) == 4 + RANGES + 1 <= TRIPLES + RANGES + 1
     for table in tables:
-        spread = table.sigma * np.sqrt(table.observed.size)
-        assert table.observed.sum() == pytest.approx(500, abs=8 * spread + 1)
-    assert tables[-1].columns[-1] == NAMES.index("sex")
+        spread = table.sigma * np.sqrt(table.values.size)
+        assert table.values.sum() == pytest.approx(500, abs=8 * spread + 1)
+    assert tables[-1].query.columns[-1] == "sex"
     found = held_out(fitted, 2_000, generator(1))
     assert found.auc is not None and 0 <= found.auc.value <= 1 and found.auc.columns[-1] == "sex"
-    with pytest.raises(DoorError):
-        held_releases(replace(fitted, seed=fitted.seed + 1))
 
 
 def test_a_model_without_dependence_is_found_out_and_a_true_one_is_not() -> None:

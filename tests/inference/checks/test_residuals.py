@@ -8,22 +8,22 @@ import pytest
 from sklar.accounting.noise import Noise
 from sklar.arrays import Floats
 from sklar.inference.checks.residuals import FALSE_ALARMS, holm, residuals
-from sklar.inference.released_tables import ReleasedTable
 from sklar.model.pairs.interactions import centred
+from sklar.release.counts import Counts, Interaction
+from sklar.release.measurements import Measurement
 from sklar.sample.rng import generator
 
 ROWS, SIGMA, DRAWN = 5_000.0, 20.0, 50_000
 
 
-def released(share: Floats, rng: np.random.Generator, *, interaction: bool = False) -> ReleasedTable:
+def released(share: Floats, rng: np.random.Generator, *, interaction: bool = False) -> Measurement:
     """A noisy table of rows whose cells have these shares."""
     counts = rng.multinomial(int(ROWS), share.ravel()).reshape(share.shape).astype(float)
-    told = centred(counts) if interaction else counts
-    return ReleasedTable(
-        label="pairs", columns=(0, 1), lookups=tuple(np.arange(k, dtype=np.int32) for k in share.shape),
-        observed=told + rng.normal(0.0, SIGMA, share.shape), noise=Noise(kind="gaussian", scale=SIGMA), sigma=SIGMA,
-        interaction=interaction,
-    )  # fmt: skip
+    query = (Interaction if interaction else Counts)(
+        columns=("a", "b"), partitions=tuple(np.arange(k) for k in share.shape)
+    )
+    values = (centred(counts) if interaction else counts) + rng.normal(0.0, SIGMA, share.shape)
+    return Measurement(query=query, values=values, noise=Noise(kind="gaussian", scale=SIGMA), label="pairs")
 
 
 def law(rng: np.random.Generator, shape: tuple[int, ...] = (6, 5)) -> Floats:

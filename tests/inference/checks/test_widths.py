@@ -8,15 +8,16 @@ import pytest
 import sklar
 from sklar.accounting.noise import Noise
 from sklar.inference.checks.widths import column_width, rows_worth
-from sklar.inference.released_tables import ReleasedTable
 from sklar.model.margins.margin import Margin
+from sklar.release.counts import Counts
+from sklar.release.measurements import Measurement
 from sklar.sample.rng import generator
 
 
-def histogram(cells: int, scale: float) -> ReleasedTable:
-    return ReleasedTable(
-        label="margins", columns=(0,), lookups=(np.arange(cells, dtype=np.int32),), observed=np.zeros(cells),
-        noise=Noise(kind="gaussian", scale=scale), sigma=scale,
+def histogram(cells: int, scale: float) -> Measurement:
+    return Measurement(
+        query=Counts(columns=("x",), partitions=(np.arange(cells),)), values=np.zeros(cells),
+        noise=Noise(kind="gaussian", scale=scale), label="margins",
     )  # fmt: skip
 
 

@@ -9,15 +9,20 @@ import numpy as np
 import pytest
 
 from sklar.accounting.unit import Unit
-from sklar.lab.audit.exact import choice_terms, exact_scores, exact_sums
-from sklar.lab.audit.requests import choice_scale, choice_scores
-from sklar.private import scores as private_scores
-from sklar.counting.evaluate import FEATURES
+from sklar.counting import evaluate
+from sklar.counting import scores as counted_scores
+from sklar.counting.code_table import CodeTable, CountedTable
+from sklar.counting.evaluate import SUM_RULES
 from sklar.counting.taus import exact_order
-from sklar.release.door import Candidate, Score, SplitNorms, TableDistance, TailNorms
-from sklar.release.features import BlockMeans, Coefficients, Contrasts, PairSums, SampledTaus, StarSums, TauVector
-from sklar.release.replay import AskedChoice
+from sklar.lab.audit.exact import choice_scores, choice_terms, exact_scores, exact_sums, exact_values
+from sklar.release.blocks import BlockMeans
+from sklar.release.choices import Candidate, Score, SplitNorms, TableDistance, TailNorms
+from sklar.release.coefficients import Coefficients
+from sklar.release.counts import Counts, Interaction, PairCounts
 from sklar.release.scores import Scores
+from sklar.release.sphere import Contrasts, PairSums, StarSums
+from sklar.release.taus import SampledTaus, TauVector
+from sklar.schema import Integer, Schema
 
 RNG = np.random.default_rng(5)
 CODES = {name: RNG.integers(0, 6, 70) for name in "abc"}
@@ -39,7 +44,7 @@ LEVELS = np.array([0, 0, 1, 2, 2, 1])
     ids=lambda feature: type(feature).__name__,
 )
 def test_sums_are_those_of_the_door(feature: Any) -> None:
-    rule = FEATURES[type(feature)].exact_sums
+    rule = SUM_RULES[type(feature)].exact_sums
     assert rule is not None
     rows = np.column_stack([CODES[name] for name in feature.columns])
     found = exact_sums(feature, CODES)
@@ -60,18 +65,34 @@ def test_orders_are_those_of_the_door() -> None:
     assert exact_sums(sampled, CODES) is None and exact_sums(BlockMeans(scores=SIX, blocks=3, seed=1), CODES) is None
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        Counts(columns=("a", "b"), partitions=(LEVELS, np.arange(6))),
+        PairCounts(columns=("a", "b", "c"), partitions=(LEVELS, np.arange(6), LEVELS)),
+        Interaction(columns=("a", "b", "c"), partitions=(LEVELS, np.arange(6), LEVELS)),
+    ],
+    ids=lambda query: type(query).__name__,
+)
+def test_tables_are_those_of_the_door(query: Counts | PairCounts | Interaction) -> None:
+    schema = Schema({name: Integer(0, 5) for name in "abc"})
+    (expected,) = evaluate.exact_values([query], CountedTable(schema, CodeTable(columns=CODES)))
+    found = exact_values(query, CODES)
+    assert found is not None and np.array_equal(found, expected.ravel())
+
+
 BINS = np.array([0, 1, 2, 3, 4, 4], dtype=np.int32)
 SCORES: list[Score] = [
     TableDistance(
         candidates=tuple(
-            Candidate(columns=pair, lookups=(LEVELS.astype(np.int32), BINS), estimate=np.full((3, 5), 4.5))
+            Candidate(columns=pair, partitions=(LEVELS.astype(np.int32), BINS), estimate=np.full((3, 5), 4.5))
             for pair in (("a", "b"), ("b", "c"), ("a", "c"))
         ),
         bonuses=(0.5, 0.0, -1.0),
     ),
-    TailNorms(column="a", lookup=BINS, penalties=np.array([1.0, 2.0, 3.5])),
-    SplitNorms(column="b", lookup=BINS, runs=3, end=5),
-    SplitNorms(column="b", lookup=BINS, runs=2, end=3),
+    TailNorms(column="a", partition=BINS, penalties=np.array([1.0, 2.0, 3.5])),
+    SplitNorms(column="b", partition=BINS, runs=3, end=5),
+    SplitNorms(column="b", partition=BINS, runs=2, end=3),
 ]
 
 
@@ -79,16 +100,18 @@ SCORES: list[Score] = [
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
 def test_scores_and_their_noise_are_those_of_the_door(score: Score, relation: Any) -> None:
     tables = []
-    for columns, lookups in private_scores.score_tables(score):
-        assert lookups is not None
-        table = np.zeros([int(lookup.max()) + 1 for lookup in lookups], dtype=np.int64)
-        np.add.at(table, tuple(lookup[CODES[name]] for name, lookup in zip(columns, lookups, strict=True)), 1)
+    for asked in score.tables:
+        table = np.zeros(asked.shape, dtype=np.int64)
+        read = zip(asked.columns, asked.partitions, strict=True)
+        np.add.at(table, tuple(partition[CODES[name]] for name, partition in read), 1)
         tables.append(table)
-    expected = private_scores.exact_scores(score, tables, Unit(neighbours="add-remove"))
-    choice, unit = AskedChoice(score=score, epsilon=0.5, picks=1), Unit(neighbours=relation)
-    assert choice_scores(choice, CODES) == pytest.approx(expected, abs=1e-4)
+    expected = counted_scores.exact_scores(score, tables, Unit(neighbours="add-remove"))
+    assert choice_scores(score, CODES) == pytest.approx(expected, abs=1e-4)
     assert exact_scores(score, [table.ravel().astype(float) for table in tables]) == pytest.approx(expected, abs=1e-4)
-    assert choice_scale(choice, unit) == 2 * private_scores.score_sensitivity(score, unit) / 0.5
+    # The audit and the Door scale the noise of a choice by the same function: here its values, written down once more.
+    rows = 1.0 if relation == "add-remove" else 2.0
+    stated = rows if isinstance(score, TableDistance) else rows**0.5 + 1e-3
+    assert score.sensitivity(Unit(neighbours=relation)) == pytest.approx(stated, rel=1e-12)
 
 
 def test_the_likelihood_of_a_choice_is_that_of_picking_one_after_the_other() -> None:

@@ -56,9 +56,9 @@ def released(data: pd.DataFrame, noise: Any = SYSTEM) -> tuple[np.ndarray, np.nd
         data=data, schema=SCHEMA, method="dpc-gauss", epsilon=EPSILON, delta=DELTA, neighbours="add-remove",
         options={"bins": 4, "rounds": 0},
     )  # fmt: skip
-    steps = releases(request, last=HISTOGRAMS, noise=noise).recorded
+    steps = releases(request, last=HISTOGRAMS, noise=noise)
     tables: list[Any] = [table for step in steps for table in step.releases]
-    counts = [np.asarray(table.counts, dtype=float).ravel() for table in tables]
+    counts = [np.asarray(table.values, dtype=float).ravel() for table in tables]
     spread = [np.full(len(x), table.noise.std) for x, table in zip(counts, tables, strict=True)]
     return np.concatenate(counts), np.concatenate(spread)
 

@@ -7,7 +7,7 @@ import pytest
 
 from sklar.errors import UsageError
 from sklar.lab.vines.fit import fit_rvine
-from sklar.model.codec import decode, encode
+from sklar.model.codec import ArrayPool, decode, encode
 from sklar.model.rvine.vine import RegularVine
 
 
@@ -30,8 +30,8 @@ def test_what_is_stored_is_what_was_fitted(u: np.ndarray, structure: str, trunca
     vine = fit_rvine(
         u, families="one-parameter", truncation=truncation, structure=structure, order=[3, 1, 0, 4, 2], threads=1
     )
-    arrays: list[np.ndarray] = []
-    again: RegularVine = decode(encode(vine, arrays), arrays)
+    pool = ArrayPool(distinct=True)
+    again: RegularVine = decode(encode(vine, pool.keep), pool.arrays)
     assert again.levels == vine.levels == (truncation or 4)
     assert again.to_vinecop().loglik(np.asfortranarray(u)) == pytest.approx(vine.loglik, rel=1e-9)
     w = np.random.default_rng(2).random((50, 5))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklar.errors import UnsupportedConditionError
-from sklar.model.codec import decode, encode
+from sklar.model.codec import ArrayPool, decode, encode
 from sklar.model.conditioning import simulate_given
 from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.normals import class_normals
@@ -159,8 +159,8 @@ def test_sets_without_mass_are_refused():
 
 
 def test_a_saved_model_draws_the_same_rows():
-    arrays: list[np.ndarray] = []
-    again = decode(encode(MODEL, arrays), arrays)
+    pool = ArrayPool(distinct=True)
+    again = decode(encode(MODEL, pool.keep), pool.arrays)
     same = [model.simulate(100, np.random.default_rng(3)) for model in (MODEL, again)]
     np.testing.assert_array_equal(*same)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sklar.model.axis import interval_of
-from sklar.model.codec import decode, encode
+from sklar.model.codec import ArrayPool, decode, encode
 from sklar.model.pairs.copula import ClassPairs, GaussianPair, checkerboard
 from sklar.model.vine.calibration import NO_TILT, GridTable, tilt_law
 from sklar.model.vine.deeper import ClassTables, PairTable, grow
@@ -84,8 +84,8 @@ def test_classes_that_agree_are_one_pair():
 
 def test_a_model_file_keeps_them():
     vine = rooted(boards(), gaussians(0.6, -0.5))
-    arrays: list[np.ndarray] = []
-    again = decode(encode(vine, arrays), arrays)
+    pool = ArrayPool(distinct=True)
+    again = decode(encode(vine, pool.keep), pool.arrays)
     assert np.array_equal(*(simulate_vine(v, 1_000, np.random.default_rng(3)) for v in (vine, again)))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sklar.errors import UnsupportedConditionError
 from sklar.model.axis import lay_out
-from sklar.model.codec import decode, encode
+from sklar.model.codec import ArrayPool, decode, encode
 from sklar.model.conditioning import kish_size, simulate_given
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.copula import GaussianPair
@@ -182,9 +182,9 @@ def test_condition_with_too_little_support_is_refused(monkeypatch):
 
 
 def test_saved_and_loaded_models_draw_the_same_rows():
-    arrays: list[np.ndarray] = []
-    tree = encode(MODEL, arrays)
-    again = decode(tree, arrays)
+    pool = ArrayPool(distinct=True)
+    tree = encode(MODEL, pool.keep)
+    again = decode(tree, pool.arrays)
     assert np.array_equal(again.simulate(50, np.random.default_rng(1)), MODEL.simulate(50, np.random.default_rng(1)))
 
 

@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 import sklar
 from sklar.cli.main import app
 from sklar.errors import UsageError
-from sklar.methods.vine import fit as vine
-from sklar.release.door import known_columns
+from sklar.methods.vine import ask as vine
 from tests.pipeline import test_linked as panel
 from tests.pipeline import test_tables as clinic
 
@@ -84,13 +83,19 @@ def test_what_rules_turn_into_others_is_told_by_replicas_of_its_table(
 ) -> None:
     """The year is told by how far it lies from the one before; 5 replicas, at 99.9%. Their trees join what the tree of
     the model joined first: columns of the row before."""
-    joined: list[frozenset[str]] = []
-    monkeypatch.setattr(vine, "known_columns", lambda door: joined.append(known_columns(door)) or joined[-1])
+    fits: dict[int, Any] = {}
+    ask_tree = vine._ask_tree  # pyright: ignore[reportPrivateUsage]
+
+    def noted(evidence: Any) -> Any:
+        fits[id(evidence.known)] = evidence  # all evidences of one fit share what is known
+        return ask_tree(evidence)
+
+    monkeypatch.setattr(vine, "_ask_tree", noted)
     found = model.estimate("mean(year) where previous state=b", replicas=5, confidence=0.999)
     assert "replicas" in found.how
     assert found.low <= where_b(people, lambda b: b[0]) <= found.high
     assert found.high - found.low < 2
-    replicas = [names for names in joined if names]
+    replicas = [evidence.setting.given for evidence in fits.values() if evidence.setting.given]
     assert len(replicas) >= 5 and all("previous state" in names for names in replicas)
 
 

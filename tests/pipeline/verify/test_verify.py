@@ -21,7 +21,8 @@ from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model_file import Stored, read_model, write_model
 from sklar.private import recorder
-from sklar.release.values import NoisyCounts, read_line, record_line
+from sklar.release.counts import Counts
+from sklar.release.measurements import Measurement, read_line, record_line
 from sklar.schema.table import schema_from_toml, schema_to_toml
 from tests.contracts.tables import people, schema
 from tests.tiers import slow_unless
@@ -114,8 +115,8 @@ def test_hidden_assumptions_changed_numbers_and_changed_releases_are_found(place
     def moved(stored: Stored) -> Stored:
         step = stored.recorded[0]
         first = step.releases[0]
-        assert isinstance(first, NoisyCounts)
-        releases = (dataclasses.replace(first, counts=first.counts + 50), *step.releases[1:])
+        assert isinstance(first, Measurement)
+        releases = (dataclasses.replace(first, values=first.values + 50), *step.releases[1:])
         changed = (dataclasses.replace(step, releases=releases), *stored.recorded[1:])
         return dataclasses.replace(stored, recorded=changed)
 
@@ -127,6 +128,26 @@ def test_hidden_assumptions_changed_numbers_and_changed_releases_are_found(place
     # What is asked later may depend on what was released before: then the price is not that of the record.
     assert wrong(sklar.verify(forged(place, moved), ledger=place / "t.ledger")) > {"ledger"}
     assert wrong(sklar.verify(forged(place, short))) == {"price"}
+
+
+def test_releases_of_another_fit_are_found(place: Path) -> None:
+    other = sklar.fit(people(300), schema(), method="independent", epsilon=2.0)
+
+    def swapped(stored: Stored) -> Stored:
+        return dataclasses.replace(stored, recorded=other.releases)
+
+    assert wrong(sklar.verify(forged(place, swapped))) >= {"price"}
+
+
+def test_tables_held_back_are_those_that_the_seed_chooses(tmp_path: Path) -> None:
+    model = sklar.fit(people(300), schema(), method="independent", epsilon=2.0, check_share=0.2)
+    model.save(tmp_path / "m.sklar")
+    assert sklar.verify(tmp_path / "m.sklar").ok
+
+    def reseeded(stored: Stored) -> Stored:
+        return dataclasses.replace(stored, fit={**stored.fit, "seed": stored.fit["seed"] + 1})
+
+    assert wrong(sklar.verify(forged_in(tmp_path, reseeded))) >= {"price"}
 
 
 def test_another_version_is_told_before_a_model_is_called_changed(place: Path) -> None:
@@ -174,12 +195,8 @@ def test_facts_that_were_paid_for_within_the_fit_are_priced_too(tmp_path: Path) 
     def cheaper(stored: Stored) -> Stored:
         """The noise of what was paid for and its budget, as if it had cost next to nothing."""
         paid = dict(stored.fit["paid"])
-        steps = [read_line(line) for line in paid["releases"]]
-        weak = [
-            dataclasses.replace(step, releases=tuple(_with_scale(release, 50.0) for release in step.releases))
-            for step in steps
-        ]
-        paid["releases"] = [record_line(step) for step in weak]
+        paid["releases"] = [_with_scale(line, 50.0) for line in paid["releases"]]
+        assert paid["releases"] != stored.fit["paid"]["releases"]
         for name in ("budget", "allowance"):
             paid[name] = {k: v / 2500 if k in ("rho", "amount") and v else v for k, v in paid[name].items()}
         return dataclasses.replace(stored, fit={**stored.fit, "paid": paid})
@@ -333,14 +350,15 @@ def test_forged_facts_are_found(bought: Path, change: Callable[[Stored], Stored]
 
 def test_another_noisy_count_of_a_bound_gives_another_bound(bought: Path) -> None:
     def moved(stored: Stored) -> Stored:
-        first, *rest = [read_line(line) for line in stored.fit["paid"]["releases"]]
-        table = first.releases[0]
-        assert isinstance(table, NoisyCounts)
-        release = dataclasses.replace(table, counts=np.roll(table.counts, 40))
-        return _told(
-            stored,
-            releases=[record_line(step) for step in (dataclasses.replace(first, releases=(release,)), *rest)],
-        )
+        line, *rest = stored.fit["paid"]["releases"]
+        (entry,) = read_line(line).entries
+        # A line leaves out what was asked: any table of as many cells reads its counts.
+        cells = np.arange(entry["shape"][0], dtype=np.int32)
+        step = read_line(line).join([Counts(columns=("x",), partitions=(cells,))])
+        (table,) = step.releases
+        assert isinstance(table, Measurement)
+        release = dataclasses.replace(table, values=np.roll(table.values, 40))
+        return _told(stored, releases=[record_line(dataclasses.replace(step, releases=(release,))), *rest])
 
     assert wrong(sklar.verify(forged_in(bought, moved))) == {"price"}  # by that bound, the fit would ask otherwise
 
@@ -358,8 +376,13 @@ def test_nothing_rides_along_in_the_record_of_a_fit(place: Path, place_of: str) 
     assert wrong(sklar.verify(forged(place, talkative))) == {"claim"}
 
 
-def _with_scale(release: Any, factor: float) -> Any:
-    return dataclasses.replace(release, noise=dataclasses.replace(release.noise, scale=release.noise.scale * factor))
+def _with_scale(line: str, factor: float) -> str:
+    """Returns a recorded line whose measurements state other noise."""
+    entry = json.loads(line)
+    for release in entry["releases"]:
+        if "noise" in release:
+            release["noise"]["scale"] *= factor
+    return json.dumps(entry, separators=(",", ":"), sort_keys=True)
 
 
 def forged_in(folder: Path, change: Callable[[Stored], Stored]) -> Path:

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sklar.counting.tables import exact_pair_counts, pair_cell_count, require_pair_room
 from sklar.errors import TableTooLargeError
-from sklar.rows import exact_counts, exact_pair_counts, open_rows, require_pair_room
-from sklar.counting.tables import pair_cell_count
+from sklar.rows import exact_counts, open_rows
 from sklar.rows.encode.labels import packed_flags
 from sklar.schema import Boolean, Integer, Schema
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 
 import sklar
-from sklar.errors import SourceError, UsageError
 from sklar.counting.blocks import MomentJob
-from sklar.release.features import BlockMeans
+from sklar.errors import SourceError, UsageError
+from sklar.release.blocks import BlockMeans
 from sklar.release.scores import Scores
 from sklar.rows import exact_counts, exact_ones, open_rows
 from sklar.rows.sources.source import SourceOptions

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from sklar.arrays import Ints
-from sklar.errors import SklarWarning, UsageError
+from sklar.errors import SklarWarning, UsageError, warn_user
 from sklar.export.arrow import to_arrow
 from sklar.export.frames import as_frame
 from sklar.lab.completing.given import given_values, only, with_drawn
@@ -100,11 +99,10 @@ def _notes(done: CompletedRows, rows: Ints) -> dict[str, str]:
     unmet = np.sort(rows[done.unmet]) + 1
     shown = ", ".join(map(str, unmet[:NAMED_ROWS].tolist())) + (", ..." if len(unmet) > NAMED_ROWS else "")
     if len(unmet):
-        warnings.warn(
+        warn_user(
             f"{len(unmet):,} of {len(rows):,} rows hold values that never come together in the model, or that "
             f"break a public rule; what was drawn in them heeds only a part of what they hold (rows {shown}).",
             SklarWarning,
-            stacklevel=3,
         )
     return {
         "sklar.completed": NOT_COVERED,

@@ -7,7 +7,6 @@ never from ranks over all rows; rows are assigned to blocks by what they are, no
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedLine
 from sklar.accounting.unit import Unit
-from sklar.errors import NoSignalWarning, UsageError
+from sklar.errors import NoSignalWarning, UsageError, warn_user
 from sklar.methods.dpcopula.margins import NamedStage, named_steps
 from sklar.methods.dpcopula.stages import (
     StagedOptions,
@@ -125,12 +124,11 @@ def _has_enough(columns: int, noisy_rows: float, options: MleOptions, stage: All
     try:
         require_enough(columns, noisy_rows, options, stage, unit)
     except UsageError as reason:
-        warnings.warn(
+        warn_user(
             f"the columns of this model are independent: {reason}. That the rows are too few is known only now, from "
             "their noisy number: the margins were charged, and no correlation was measured. With neighbours='replace' "
             "the number of rows is public, and too few are refused before anything is charged.",
             NoSignalWarning,
-            stacklevel=2,
         )
         return False
     return True

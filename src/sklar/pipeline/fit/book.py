@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from glob import glob
 from os import PathLike
@@ -12,7 +11,7 @@ from typing import Any, cast
 
 from sklar.accounting.ledger import FitRecord, Ledger, ensure_ledger, memory_ledger, open_ledger, read_ledger
 from sklar.accounting.unit import Neighbours
-from sklar.errors import LedgerError, NewLedgerWarning, OtherLedgerWarning, SklarWarning, UsageError
+from sklar.errors import LedgerError, NewLedgerWarning, OtherLedgerWarning, SklarWarning, UsageError, warn_user
 from sklar.private.public import queried_files
 from sklar.schema.address import is_pattern, scheme_of, without_secrets
 
@@ -216,4 +215,4 @@ def _dataset_name(name: str) -> str:
 
 
 def _warn(text: str, category: type[SklarWarning]) -> None:
-    warnings.warn(text, category, stacklevel=6)
+    warn_user(text, category)

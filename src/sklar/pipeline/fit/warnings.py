@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Generator, Iterable
 from typing import TypeGuard
 
@@ -11,7 +10,7 @@ import numpy as np
 from sklar.accounting.budget import Budget
 from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.arrays import Ints
-from sklar.errors import NewMomentWarning, NoSignalWarning, WeakPromiseWarning
+from sklar.errors import NewMomentWarning, NoSignalWarning, WeakPromiseWarning, warn_user
 from sklar.release.counts import Counts
 from sklar.release.measurements import Measurement, Recorded, Release
 from sklar.schema.prior import PublicPrior
@@ -42,12 +41,11 @@ def warn_of_weak_margins(recorded: Iterable[Recorded]) -> None:
     if not weak or 2 * len(weak) < columns:
         return
     named = ", ".join(weak[:5]) + (", ..." if len(weak) > 5 else "")
-    warnings.warn(
+    warn_user(
         f"the margins of {len(weak)} of {columns} columns carry no signal ({named}): at this budget the noise is "
         "larger than the table, so the synthetic rows say next to nothing. Use a larger epsilon, fewer columns or "
         "more rows.",
         NoSignalWarning,
-        stacklevel=6,
     )
 
 
@@ -59,22 +57,20 @@ def warn_of_large_epsilon(budget: Budget) -> None:
     """Before anything is spent."""
     epsilon = rho_to_epsilon(budget.rho or 0.0, budget.delta) if budget.epsilon is None else budget.epsilon
     if epsilon > LARGEST_EPSILON:
-        warnings.warn(
+        warn_user(
             f"epsilon = {epsilon:.4g} protects nobody much: what anyone concludes may be exp({epsilon:.4g}) times as "
             f"likely with a person as without. Epsilons of about 1 are usual, and {LARGEST_EPSILON:g} is a lot.",
             WeakPromiseWarning,
-            stacklevel=7,
         )
 
 
 def warn_of_large_delta(budget: Budget, noisy_rows: int) -> None:
     """After the fit, once there is a noisy number of rows (the number itself where it is public)."""
     if noisy_rows >= 1 and budget.delta > 1 / noisy_rows:
-        warnings.warn(
+        warn_user(
             f"delta = {budget.delta:g} is more than one over the number of rows (about {noisy_rows:,}): to publish the "
             "row of a person picked at random would keep such a promise. Use a delta far below, as 1e-9.",
             WeakPromiseWarning,
-            stacklevel=6,
         )
 
 
@@ -102,12 +98,11 @@ def warn_of_copied_prior(prior: PublicPrior | None, recorded: Iterable[Recorded]
         expected += 2 * rows * (1 - float(((public / rows) ** 2).sum())) / variance
     limit = COPY_STDS * float(np.sqrt(2 * cells))
     if excess <= limit and expected > MIN_SAMPLING_EXCESS * limit:
-        warnings.warn(
+        warn_user(
             "the prior agrees with the noisy counts of the private table, its number of rows included, as a copy of it "
             "would. Nothing protects a prior, and the model file holds its counts: publish nothing of this model "
             "unless the prior is really another, public table.",
             WeakPromiseWarning,
-            stacklevel=6,
         )
 
 
@@ -128,9 +123,8 @@ def _is_histogram(release: Release) -> TypeGuard[Measurement]:
 
 def warn_of_new_moment() -> None:
     """Warn that a fit goes on with another moment of a database than the one it began with."""
-    warnings.warn(
+    warn_user(
         "this fit was cut short before and goes on now: what was measured then stays, and the rest is measured on the "
         "table as it is now. Each release was charged; if the table changed in between, the model mixes both states.",
         NewMomentWarning,
-        stacklevel=4,
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sklar.arrays import Ints
 from sklar.counting.jobs import GroupJob, Job
 from sklar.counting.tables import CountJob
-from sklar.errors import StreamedWarning
+from sklar.errors import StreamedWarning, warn_user
 from sklar.rows.codes.table import EncodedRows
 from sklar.rows.pushdown.encoding import InexactError
 from sklar.rows.pushdown.engines import Engine, engine_of
@@ -97,8 +96,7 @@ def pushed_rows(
 
 def warn_of_streaming(reason: str) -> None:
     """Say that rows leave the database although counts inside it were asked for."""
-    warnings.warn(
+    warn_user(
         f"{reason}, which the database cannot count exactly: rows are streamed to this machine instead.",
         StreamedWarning,
-        stacklevel=4,
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
 from sklar.arrays import Ints, Mask
-from sklar.errors import SklarWarning, UnsupportedConditionError
+from sklar.errors import SklarWarning, UnsupportedConditionError, warn_user
 from sklar.sample.decode import SampledTable, replace_rows, row_count, take
 from sklar.sample.rules.computed import compute
 from sklar.sample.rules.dummies import keep_one
@@ -93,10 +92,9 @@ def _mend(schema: Schema, table: SampledTable, bad: Ints, holds: Check, rng: np.
             "check that the rules can hold together, or ask for less."
         )
     if len(bad) > SEEN_COPIES * len(kept):
-        warnings.warn(
+        warn_user(
             f"rows as asked for are so rare in the model that {len(bad):,} of {len(kept):,} are copies of others; "
             "ask for more of what can occur, or for fewer rows.",
             SklarWarning,
-            stacklevel=2,
         )
     return replace_rows(table, bad, table, rng.choice(good, len(bad))) if len(bad) else table

@@ -11,7 +11,6 @@ cannot have the correlation, as with many that were fitted to ties, a Gaussian c
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from sklar.arrays import Floats, Ints
-from sklar.errors import SklarWarning
+from sklar.errors import SklarWarning, warn_user
 from sklar.lab.baselines.columns import mid_ranks
 from sklar.lab.baselines.shirley.steps import Steps
 from sklar.model.rvine.vine import FAMILIES, FamilyMember, RegularVine
@@ -58,11 +57,10 @@ def match_ranks(vine: RegularVine, steps: Steps) -> RegularVine:
         tau[edge] = vine.tau[edge] if pairs[edge] is fitted else pairs[edge].tau
         misses += [miss] if miss > FAR else []
     if misses:
-        warnings.warn(
+        warn_user(
             f"match_ranks: {len(misses)} of {len(first)} pairs of the first tree cannot have the rank correlation of "
             f"the rows; they miss it by up to {max(misses):.2f}",
             SklarWarning,
-            stacklevel=2,
         )
     return dataclasses.replace(
         vine,

@@ -6,21 +6,24 @@ import numpy as np
 import pytest
 
 from sklar.accounting.unit import Unit
+from sklar.counting.scores import check_estimates, exact_distances, exact_scores
 from sklar.errors import DoorError
-from sklar.counting.scores import distance_sensitivity, exact_distances, exact_scores, score_sensitivity
-from sklar.release.door import Candidate, SplitNorms, TableDistance, TailNorms
+from sklar.release.choices import Candidate, SplitNorms, TableDistance, TailNorms
+
+
+def distance_score(estimate, bonus=0.0):
+    candidate = Candidate(columns=("a",), partitions=(np.arange(len(estimate)),), estimate=estimate)
+    return TableDistance(candidates=(candidate,), bonuses=(bonus,))
 
 
 def distance(table, estimate, bonus=0.0):
-    candidate = Candidate(columns=("a",), lookups=(np.arange(len(table)),), estimate=estimate)
-    score = TableDistance(candidates=(candidate,), bonuses=(bonus,))
-    return exact_distances(score, [np.asarray(table, dtype=np.int64)])[0]
+    return exact_distances(distance_score(estimate, bonus), [np.asarray(table, dtype=np.int64)])[0]
 
 
 @pytest.mark.parametrize("rows", [1_000, 10**9, 2**35 - 200])
 def test_no_row_moves_a_distance_by_more_than_the_sensitivity(rows):
     rng = np.random.default_rng(rows)
-    allowed = distance_sensitivity(Unit(neighbours="add-remove"))
+    allowed = distance_score(np.zeros(97)).sensitivity(Unit(neighbours="add-remove"))
     for _ in range(300):
         table = rng.multinomial(rows, np.full(97, 1 / 97))
         estimate, bonus = rng.random(97) * rows / 97, rng.random() * 1000
@@ -42,6 +45,8 @@ def test_estimates_too_large_to_be_summed_exactly_are_refused():
     for estimate in (1e300, 2.0**35, np.inf, np.nan):
         with pytest.raises(DoorError, match="less than"):
             distance([1, 2], np.array([estimate, 0.0]))
+        with pytest.raises(DoorError, match="less than"):  # what the Door calls before it charges
+            check_estimates(distance_score(np.array([estimate, 0.0])), Unit(neighbours="add-remove"))
 
 
 ROWS, VOTES = Unit(neighbours="add-remove"), Unit(neighbours="add-remove", votes=True)
@@ -49,11 +54,11 @@ ROWS, VOTES = Unit(neighbours="add-remove"), Unit(neighbours="add-remove", votes
 
 def scores() -> list[TableDistance | TailNorms | SplitNorms]:
     bins = np.arange(12)
-    candidate = Candidate(columns=("a",), lookups=(bins,), estimate=np.linspace(0.3, 40, 12))
+    candidate = Candidate(columns=("a",), partitions=(bins,), estimate=np.linspace(0.3, 40, 12))
     return [
         TableDistance(candidates=(candidate,), bonuses=(1.25,)),
-        TailNorms(column="a", lookup=bins, penalties=np.arange(5.0)),
-        SplitNorms(column="a", lookup=bins, runs=3, end=12),
+        TailNorms(column="a", partition=bins, penalties=np.arange(5.0)),
+        SplitNorms(column="a", partition=bins, runs=3, end=12),
     ]
 
 
@@ -72,4 +77,4 @@ def test_no_vote_moves_a_score_by_more_than_the_sensitivity(which):
         rows = int(rng.integers(1, 9))
         other = table + np.bincount(rng.integers(0, 12, rows), minlength=12) * ((1 << 20) // rows)
         moved = np.abs(exact_scores(score, [table], VOTES) - exact_scores(score, [other], VOTES)).max()
-        assert moved <= score_sensitivity(score, VOTES)
+        assert moved <= score.sensitivity(VOTES)

@@ -10,11 +10,11 @@ import pytest
 from scipy.fft import dct
 
 from sklar.accounting.unit import Unit
-from sklar.errors import DoorError
 from sklar.counting.coefficients import cosine_basis, exact_coefficients
-from sklar.counting.scores import exact_tail_norms, tail_sensitivity
-from sklar.release.door import TailNorms
-from sklar.release.features import Coefficients
+from sklar.counting.scores import exact_tail_norms
+from sklar.errors import DoorError
+from sklar.release.choices import TailNorms
+from sklar.release.coefficients import Coefficients
 
 UNITS = [Unit(neighbours=n, rows_per_person=k) for n in ("add-remove", "replace") for k in (1, 2)]
 
@@ -33,7 +33,7 @@ def vector(feature, codes):
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_one_person_stays_within_the_bound_which_is_tight(unit):
     for feature in cases():
-        l1, l2 = feature.norms(unit)
+        l1, l2 = feature.sensitivity(unit)
         rows = [vector(feature, [b]) * feature.resolution for b in range(feature.bins)]
         k = unit.rows_per_person
         if unit.neighbours == "add-remove":
@@ -70,8 +70,8 @@ def test_haar_differences_are_left_minus_right():
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_tail_norms_move_by_no_more_than_declared(unit):
     rng = np.random.default_rng(2)
-    score = TailNorms(column="x", lookup=np.arange(9), penalties=np.arange(9.0))
-    allowed = tail_sensitivity(unit)
+    score = TailNorms(column="x", partition=np.arange(9), penalties=np.arange(9.0))
+    allowed = score.sensitivity(unit)
     for _ in range(200):
         table = rng.integers(0, 4, 9)
         other = table.copy()
@@ -88,7 +88,7 @@ def test_tail_norms_move_by_no_more_than_declared(unit):
 
 def test_tail_norms_are_the_error_of_dropping_frequencies():
     table = np.random.default_rng(3).integers(0, 50, 8)
-    score = TailNorms(column="x", lookup=np.arange(8), penalties=np.zeros(8))
+    score = TailNorms(column="x", partition=np.arange(8), penalties=np.zeros(8))
     found = -exact_tail_norms(score, table)
     transformed = dct(table.astype(float), norm="ortho")
     np.testing.assert_allclose(found, [np.linalg.norm(transformed[k:]) for k in range(1, 9)], atol=1e-9)

@@ -10,7 +10,6 @@ import pytest
 
 import sklar.counting.blocks as module
 from sklar.accounting.unit import Unit
-from sklar.errors import DoorError
 from sklar.counting.blocks import (
     block_moments,
     blocks_of,
@@ -21,7 +20,9 @@ from sklar.counting.blocks import (
     likelihoods_of,
     row_words,
 )
-from sklar.release.features import BlockLikelihoods, BlockMeans, Scores
+from sklar.errors import DoorError
+from sklar.release.blocks import BlockLikelihoods, BlockMeans
+from sklar.release.scores import Scores
 from sklar.rows import open_rows
 from sklar.schema import Integer, Schema
 
@@ -89,7 +90,7 @@ def test_blocks_without_spread_or_with_one_row_are_no_trouble():
 @pytest.mark.parametrize("rows_per_person", [1, 2])
 def test_one_person_stays_within_the_bound(neighbours, rows_per_person):
     unit, f = Unit(neighbours=neighbours, rows_per_person=rows_per_person), feature(3)
-    l1, l2 = f.norms(unit)
+    l1, l2 = f.sensitivity(unit)
     rng = np.random.default_rng(4)
     worst = 0.0
     for trial in range(60):
@@ -137,8 +138,8 @@ def test_two_blocks_of_two_rows_meet_the_bound():
     b = rounded_correlations(100 * np.array([[-1, -1, 1, 1], [1, 1, -1, -1]]), np.zeros(2, dtype=np.int64), 1)
     assert np.linalg.norm((a - b) * 2.0**-20) == pytest.approx(m, abs=1e-5)
     f = BlockMeans(scores=Scores(columns=tuple("abcd"), lookups=(LOOKUP,) * 4), blocks=1, seed=0)
-    assert f.norms(Unit(neighbours="add-remove"))[1] == pytest.approx(m, abs=1e-4)
-    assert f.norms(Unit(neighbours="replace"))[0] == pytest.approx(2 * m * math.sqrt(6), rel=1e-4)
+    assert f.sensitivity(Unit(neighbours="add-remove"))[1] == pytest.approx(m, abs=1e-4)
+    assert f.sensitivity(Unit(neighbours="replace"))[0] == pytest.approx(2 * m * math.sqrt(6), rel=1e-4)
 
 
 def test_the_mutant_with_blocks_by_position_is_caught(monkeypatch):
@@ -167,7 +168,7 @@ def test_without_a_mutant_nothing_is_caught():
 
 
 def _exceeds(rows, f):
-    l2 = f.norms(Unit(neighbours="add-remove"))[1]
+    l2 = f.sensitivity(Unit(neighbours="add-remove"))[1]
     extra = np.vstack([[[0, 0, TOP]], rows])
     return np.linalg.norm((sums(rows, f) - sums(extra, f)) * f.resolution) > l2
 
@@ -235,8 +236,8 @@ def test_likelihoods_stay_within_the_diameter_and_meet_it(neighbours):
     """The paper's bound: each of P estimates moves by at most 2 in a changed block."""
     unit = Unit(neighbours=neighbours)
     f = BlockLikelihoods(scores=Scores(columns=NAMES, lookups=(LOOKUP,) * 3), blocks=2, seed=5)
-    assert f.norms(unit)[0] == pytest.approx(unit.l1 * 3 * 2 / 2)
-    assert f.norms(unit)[1] == pytest.approx(unit.l1 * 2 * math.sqrt(3) / 2)
+    assert f.sensitivity(unit)[0] == pytest.approx(unit.l1 * 3 * 2 / 2)
+    assert f.sensitivity(unit)[1] == pytest.approx(unit.l1 * 2 * math.sqrt(3) / 2)
     for trial in range(40):
         rows = people(6, seed=trial)
         other = np.vstack([rows[1:], people(1, 99 + trial)]) if neighbours == "replace" else rows[1:]
@@ -244,7 +245,7 @@ def test_likelihoods_stay_within_the_diameter_and_meet_it(neighbours):
             exact_likelihood_sums(f, open_rows(pa.table({n: r[:, j] for j, n in enumerate(NAMES)}), SCHEMA))
             for r in (rows, other)
         )
-        assert np.abs(a - b).sum() * f.resolution <= f.norms(unit)[0]
+        assert np.abs(a - b).sum() * f.resolution <= f.sensitivity(unit)[0]
     plus, minus = (
         likelihoods_of(*block_moments(np.array([[3000, s * 3000]] * 9), np.zeros(9, int), 1)) for s in (1, -1)
     )

@@ -11,12 +11,12 @@ import pytest
 
 import sklar.counting.sampled_taus as module
 from sklar.accounting.unit import Unit
-from sklar.errors import DoorError
+from sklar.counting import plans as grouping
 from sklar.counting.sampled_taus import exact_sampled_orders
 from sklar.counting.taus import exact_orders
-from sklar.release.features import SampledTaus, TauVector
+from sklar.errors import DoorError
+from sklar.release.taus import SampledTaus, TauVector
 from sklar.rows import open_rows
-from sklar.rows.counting import tables as grouping
 from sklar.schema import Integer, Schema
 
 TOP = 4
@@ -79,7 +79,7 @@ def test_a_replaced_row_replaces_at_most_one_of_the_sample(monkeypatch, mixing):
         real = module.row_keys
         monkeypatch.setattr(module, "row_keys", lambda words, seed: (words[0] * np.uint64(0), real(words, seed)[1]))
     f = feature(9)
-    l1, l2 = f.norms(REPLACE)
+    l1, l2 = f.sensitivity(REPLACE)
     rng, worst = np.random.default_rng(5), 0.0
     for trial in range(150):
         rows = people(20, trial) if trial % 3 else np.repeat(people(4, trial), 5, axis=0)
@@ -101,8 +101,8 @@ def test_the_mutant_that_samples_by_position_is_caught():
 
 
 def test_more_rows_than_there_are_and_private_sizes_are_refused():
-    assert feature(10).norms(REPLACE)[0] == pytest.approx(4 * 2 / 10)
+    assert feature(10).sensitivity(REPLACE)[0] == pytest.approx(4 * 2 / 10)
     with pytest.raises(DoorError, match="private"):
-        feature(10).norms(Unit(neighbours="add-remove"))
+        feature(10).sensitivity(Unit(neighbours="add-remove"))
     with pytest.raises(DoorError, match="seed"):
         feature(10, seed=-1)

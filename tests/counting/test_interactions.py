@@ -8,12 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.counting.interactions import exact_interactions
 from sklar.errors import DoorError
 from sklar.model.pairs.interactions import centred, noisy_dimensions, with_margins
-from sklar.counting.interactions import exact_interactions
-from sklar.release.door import Interaction, interaction_norms
+from sklar.release.counts import Interaction, interaction_sensitivity
 
 SHAPES = [(2, 2), (2, 5), (3, 3), (4, 7), (2, 2, 2), (2, 3, 4), (3, 3, 3)]
 UNITS = [Unit(neighbours=n, rows_per_person=k) for n in ("add-remove", "replace") for k in (1, 3)]
@@ -28,7 +27,7 @@ def rows_of(shape):
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_one_person_stays_within_the_bound_which_is_tight(shape, unit):
-    l1, l2 = interaction_norms(shape, unit)
+    l1, l2 = interaction_sensitivity(shape, unit)
     rows = rows_of(shape)
     pairs = itertools.product(rows, repeat=2)
     moves = rows if unit.neighbours == "add-remove" else [x - y for x, y in pairs]
@@ -73,6 +72,6 @@ def test_noise_of_interactions_has_as_many_dimensions_as_said():
 
 @pytest.mark.parametrize("groups", [[(0, 1, 1)], [(0, 1), (0, 0)]], ids=["one axis", "one group"])
 def test_what_has_no_interactions_is_refused(groups):
-    lookups = tuple(np.array(g) for g in groups)
+    partitions = tuple(np.array(g) for g in groups)
     with pytest.raises(DoorError, match="two axes"):
-        Interaction(columns=("a", "b")[: len(groups)], lookups=lookups, noise=Noise(kind="gaussian", scale=2.0))
+        Interaction(columns=("a", "b")[: len(groups)], partitions=partitions)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from sklar.accounting.unit import Unit
-from sklar.errors import DoorError
-from sklar.counting.evaluate import FEATURES
+from sklar.counting.evaluate import SUM_RULES
 from sklar.counting.sphere import exact_pair_sums, exact_star_sums
-from sklar.release.features import Contrasts, PairSums, Scores, StarSums
-from sklar.release.scores import SCORE_LIMIT
+from sklar.errors import DoorError
+from sklar.release.scores import SCORE_LIMIT, Scores
+from sklar.release.sphere import Contrasts, PairSums, StarSums
 
 SIZE = 40
 ONE = Unit(neighbours="add-remove", rows_per_person=1)
@@ -94,7 +94,7 @@ def test_sums_equal_rational_arithmetic(d):
     for feature in all_features(d, rng):
         rows = hostile_rows(feature, rng, 150)
         slow = np.sum([slow_row(feature, row) for row in rows], axis=0, dtype=np.int64)
-        fast = FEATURES[type(feature)].exact_sums(feature, rows.astype(np.int32))
+        fast = SUM_RULES[type(feature)].exact_sums(feature, rows.astype(np.int32))
         assert fast.dtype == np.int64 and len(fast) == feature.size
         np.testing.assert_array_equal(fast, slow)
 
@@ -102,7 +102,7 @@ def test_sums_equal_rational_arithmetic(d):
 def test_batches_and_order_do_not_matter(monkeypatch):
     rng = np.random.default_rng(1)
     for feature in all_features(6, rng):
-        exact = FEATURES[type(feature)].exact_sums
+        exact = SUM_RULES[type(feature)].exact_sums
         rows = hostile_rows(feature, rng)
         whole = exact(feature, rows)
         np.testing.assert_array_equal(whole, exact(feature, rows[:7]) + exact(feature, rows[7:][::-1]))
@@ -117,8 +117,8 @@ def test_batches_and_order_do_not_matter(monkeypatch):
 def test_no_row_exceeds_the_bound_and_some_row_comes_close(d):
     rng = np.random.default_rng(d)
     for feature in all_features(d, rng):
-        rule = FEATURES[type(feature)]
-        l1, l2 = feature.norms(ONE)
+        rule = SUM_RULES[type(feature)]
+        l1, l2 = feature.sensitivity(ONE)
         moves = [rule.exact_sums(feature, row[None]) * feature.resolution for row in hostile_rows(feature, rng)]
         norms1 = [np.abs(x).sum() for x in moves]
         norms2 = [np.linalg.norm(x) for x in moves]
@@ -131,8 +131,8 @@ def test_no_row_exceeds_the_bound_and_some_row_comes_close(d):
 def test_one_person_stays_within_the_bound(unit):
     rng = np.random.default_rng(7)
     for feature in all_features(4, rng):
-        rule = FEATURES[type(feature)]
-        l1, l2 = feature.norms(unit)
+        rule = SUM_RULES[type(feature)]
+        l1, l2 = feature.sensitivity(unit)
         pool = hostile_rows(feature, rng)
         for _ in range(60):
             gone = rule.exact_sums(feature, pool[rng.integers(0, len(pool), unit.rows_per_person)])
@@ -149,7 +149,7 @@ def test_worst_case_replacement_meets_the_star_bound():
     low, high = np.zeros((1, d + 1), int), np.zeros((1, d + 1), int)
     high[0, d] = 1
     move = (exact_star_sums(feature, high) - exact_star_sums(feature, low)) * feature.resolution
-    assert np.linalg.norm(move) == feature.norms(Unit(neighbours="replace", rows_per_person=1))[1] == 6.0
+    assert np.linalg.norm(move) == feature.sensitivity(Unit(neighbours="replace", rows_per_person=1))[1] == 6.0
 
 
 def test_all_zero_scores_add_nothing():
@@ -162,13 +162,13 @@ def test_a_column_may_be_read_by_two_lookups():
     feature = PairSums(scores=Scores(columns=("a", "a"), lookups=(up, down)))
     assert feature.columns == ("a",)
     np.testing.assert_array_equal(exact_pair_sums(feature, np.array([[0], [1], [1]])), [-3 * 2**20])
-    assert feature.norms(ONE) == (1.0, 1.0)
+    assert feature.sensitivity(ONE) == (1.0, 1.0)
 
 
 def test_bounds_follow_the_lookups_not_the_limit():
     half = Contrasts(column="y", lookups=(np.array([512, -256]),), bits=10)
     feature = PairSums(scores=make_scores(3, np.random.default_rng(0)), contrasts=half)
-    assert feature.norms(ONE) == pytest.approx((1.5, 0.5 * math.sqrt(3)))
+    assert feature.sensitivity(ONE) == pytest.approx((1.5, 0.5 * math.sqrt(3)))
 
 
 @pytest.mark.parametrize(

@@ -16,21 +16,22 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.ledger import memory_ledger
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
+from sklar.counting.batches import CodeBatch
+from sklar.counting.evaluate import SumJob
+from sklar.counting.interactions import exact_interactions
+from sklar.counting.jobs import CodedPart
+from sklar.counting.sphere import exact_pair_sums
+from sklar.counting.whole_numbers import LARGEST, carried, from_words, words_of
 from sklar.errors import BudgetError, DoorError
 from sklar.private.door import PrivateDoor
-from sklar.counting.evaluate import SumJob
-from sklar.counting.sphere import exact_pair_sums
-from sklar.counting.interactions import exact_interactions
-from sklar.private.noise import SYSTEM
+from sklar.private.noise import SYSTEM, with_noise
 from sklar.private.recorder import Recorder
-from sklar.counting.whole_numbers import LARGEST, carried, from_words, with_noise, words_of
-from sklar.release.features import Contrasts, PairSums
+from sklar.release.charges import measure_digest
+from sklar.release.measurements import Recorded, Request
 from sklar.release.replay import ReplayDoor
 from sklar.release.scores import SUM_VOTE_BITS, Scores
-from sklar.release.values import Recorded
+from sklar.release.sphere import Contrasts, PairSums
 from sklar.rows import open_rows
-from sklar.counting.batches import CodeBatch
-from sklar.counting.jobs import CodedPart
 from sklar.schema import Integer, Schema
 
 NUMBERS = [0, 1, -1, LARGEST - 1, LARGEST, -LARGEST, -LARGEST - 1, 7 * LARGEST, 3**60, -(5**40)]
@@ -97,7 +98,7 @@ def test_sums_over_more_persons_than_64_bits_hold() -> None:
     score, contrast = np.array([0, 3 << 10], dtype=np.int32), np.array([0, 1 << 10], dtype=np.int32)
     scores = Scores(columns=("a", "b"), lookups=(score, score))
     feature = PairSums(scores=scores, contrasts=Contrasts(column="t", lookups=(contrast,), bits=10))
-    found = from_words(*SumJob(feature=feature)(Crowd(32)))
+    found = from_words(*SumJob(query=feature)(Crowd(32)))
     (one,) = exact_pair_sums(feature, np.ones((1, 3), dtype=np.int32)).tolist()
     assert found.tolist() == [32 * (1 << 16) * one << SUM_VOTE_BITS]
     assert found[0] > 2**63
@@ -130,16 +131,18 @@ def test_sums_are_refused_before_a_charge_where_their_noise_would_leave_64_bits(
         method="x", budget=Budget(rho=0.1, delta=1e-6), allowance=allowance, unit=unit, seed=1, fingerprint="f" * 64
     )
     rows = open_rows(pd.DataFrame({"a": [0, 1], "b": [1, 1]}), Schema({"a": Integer(0, 1), "b": Integer(0, 1)}))
-    door = PrivateDoor(rows, rows.schema, allowance, unit, Recorder(account, None), SYSTEM)
+    door = PrivateDoor(rows, rows.schema, unit, Recorder(account, None), SYSTEM)
     score = np.array([0, 3 << 10], dtype=np.int32)
     feature = PairSums(scores=Scores(columns=("a", "b"), lookups=(score, score)))
+    loud, fine = (Request(query=feature, noise=Noise(kind="gaussian", scale=2.0**bits * feature.resolution))
+                  for bits in (57, 40))  # fmt: skip
     with pytest.raises(BudgetError, match="64-bit"):
-        door.sum(feature, Noise(kind="gaussian", scale=2.0**57 * feature.resolution), "pairs")
+        door.measure([loud], "pairs")
     assert not account.record.steps
-    fine = Noise(kind="gaussian", scale=2.0**40 * feature.resolution)
-    told = door.sum(feature, fine, "pairs")
-    for resolution, fits in ((told.resolution, True), (2 * told.resolution, False)):
-        step = Recorded(step=0, label="pairs", request="r", releases=(replace(told, resolution=resolution),))
-        again = ReplayDoor(schema=rows.schema, allowance=allowance, unit=unit, recorded=[step])
+    (measured,) = door.measure([fine], "pairs")
+    for resolution, fits in ((measured.resolution, True), (2 * measured.resolution, False)):
+        releases = (replace(measured, resolution=resolution),)
+        step = Recorded(step=0, label="pairs", request=measure_digest([fine]), releases=releases)
+        again = ReplayDoor(unit=unit, recorded=[step])
         with nullcontext() if fits else pytest.raises(DoorError):
-            assert again.sum(feature, fine, "pairs").values.size == 1
+            assert again.measure([fine], "pairs")[0].values.size == 1

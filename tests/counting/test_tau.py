@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import kendalltau
 
 from sklar.accounting.unit import Unit
-from sklar.errors import DoorError
 from sklar.counting.taus import exact_order, exact_orders
-from sklar.release.features import TauVector
+from sklar.errors import DoorError
+from sklar.release.taus import TauVector
 from sklar.rows import open_rows
 from sklar.schema import Integer, Schema
 
@@ -67,7 +67,7 @@ def test_no_replacement_exceeds_the_bound(m):
     points = np.array(list(itertools.product(range(3), repeat=m)))
     n = 7
     feature = TauVector(columns=tuple("abcd"[:m]), lookups=(np.arange(3),) * m, rows=n)
-    l1, l2 = feature.norms(REPLACE)
+    l1, l2 = feature.sensitivity(REPLACE)
     worst1 = worst2 = 0.0
     others = [np.full((n - 1, m), 1), *(points[rng.integers(0, len(points), n - 1)] for _ in range(4))]
     for rest in others:
@@ -82,21 +82,21 @@ def test_no_replacement_exceeds_the_bound(m):
 
 def test_two_columns_have_the_known_sensitivity():
     feature = TauVector(columns=("a", "b"), lookups=(np.arange(2),) * 2, rows=100)
-    assert feature.norms(REPLACE) == pytest.approx((4 / 100, 4 / 100))
-    assert feature.norms(Unit(neighbours="replace", rows_per_person=3)) == pytest.approx((12 / 100, 12 / 100))
+    assert feature.sensitivity(REPLACE) == pytest.approx((4 / 100, 4 / 100))
+    assert feature.sensitivity(Unit(neighbours="replace", rows_per_person=3)) == pytest.approx((12 / 100, 12 / 100))
 
 
 def test_many_columns_move_less_together_than_one_by_one():
     for m in (8, 30):
         feature = TauVector(columns=tuple(map(str, range(m))), lookups=(np.arange(2),) * m, rows=10)
         one_by_one = 4 / 10 * math.sqrt(m * (m - 1) / 2)
-        assert feature.norms(REPLACE)[1] < one_by_one / 1.3
+        assert feature.sensitivity(REPLACE)[1] < one_by_one / 1.3
 
 
 def test_add_remove_is_refused_with_the_reason():
     feature = TauVector(columns=("a", "b"), lookups=(np.arange(2),) * 2, rows=100)
     with pytest.raises(DoorError, match="number of rows"):
-        feature.norms(Unit(neighbours="add-remove"))
+        feature.sensitivity(Unit(neighbours="add-remove"))
 
 
 def test_tau_b_would_break_the_bound():
@@ -109,9 +109,9 @@ def test_tau_b_would_break_the_bound():
     moved = base.copy()
     moved[-1] = [2, 0]
     feature = TauVector(columns=("a", "b"), lookups=(np.arange(3),) * 2, rows=100)
-    assert abs(tau_b(base) - tau_b(moved)) > 5 * feature.norms(REPLACE)[0]
+    assert abs(tau_b(base) - tau_b(moved)) > 5 * feature.sensitivity(REPLACE)[0]
     change = abs(exact_order(_table(base)) - exact_order(_table(moved))) * feature.resolution
-    assert change <= feature.norms(REPLACE)[0]
+    assert change <= feature.sensitivity(REPLACE)[0]
 
 
 def _table(rows):
