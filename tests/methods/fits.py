@@ -12,7 +12,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.events import Event
 from sklar.accounting.unit import Unit
 from sklar.counting.code_table import CodeTable, CountedTable
-from sklar.inference.mechanism.simulated import SimulatedDoor
+from sklar.inference.simulated import SimulatedDoor
 from sklar.methods.evidence import Setting
 from sklar.release.charges import choice_digest, choice_events, measure_digest, measure_events
 from sklar.release.choices import Discovery, Score

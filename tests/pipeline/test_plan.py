@@ -15,7 +15,7 @@ from benchmarks.plans import measured, mixed
 from sklar.accounting.unit import Unit
 from sklar.cli.main import app
 from sklar.errors import BudgetError, UsageError
-from sklar.pipeline.plan import LARGEST, Request
+from sklar.pipeline.plan import LARGEST, PlanRequest
 
 SCHEMA = mixed(50).schema
 WIDE = sklar.Schema({**{f"x{i}": sklar.Real(-5, 5) for i in range(9)}, "y": sklar.Boolean()})
@@ -27,7 +27,7 @@ def expected(
 ) -> dict[str, Any]:
     """At one epsilon, without the curve around it."""
     unit = Unit(neighbours="add-remove", rows_per_person=1)
-    one = Request(schema, method, {}, more.get("target"), unit, rows).expected(epsilon, delta)
+    one = PlanRequest(schema, method, {}, more.get("target"), unit, rows).expected(epsilon, delta)
     assert one is not None
     return one.to_dict()
 

@@ -25,7 +25,7 @@ from sklar.errors import BudgetError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
+class ChargedEvent:
     """What all events have: what the step is for, whom the promise protects, and what it costs.
 
     `rho` is the cost in zCDP, `epsilon` in pure DP (infinite for Gaussian noise); `delta` the probability with which
@@ -41,7 +41,7 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountEvent(Measurement):
+class CountEvent(ChargedEvent):
     """Noisy tables of counts, all with the same noise; a row sits in exactly one cell of each."""
 
     noise: Noise
@@ -61,7 +61,7 @@ class CountEvent(Measurement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SumEvent(Measurement):
+class SumEvent(ChargedEvent):
     """A noisy vector of sums that one person moves by at most `l1` and `l2`; noise and norms in the same units.
 
     Sums and their noise are whole multiples of `resolution`; None if it is not known, as in old records.
@@ -89,7 +89,7 @@ class SumEvent(Measurement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChoiceEvent(Measurement):
+class ChoiceEvent(ChargedEvent):
     """Picks by exponential mechanisms, each with `choice` as its epsilon for a whole person (see `unit`)."""
 
     choice: float
@@ -110,7 +110,7 @@ class ChoiceEvent(Measurement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscoveryEvent(Measurement):
+class DiscoveryEvent(ChargedEvent):
     """Labels of one column that were listed nowhere and stand out above a threshold.
 
     Attributes:

@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from sklar.arrays import Ints
 from sklar.counting.batches import CodeBatch
-from sklar.counting.binary import (
+from sklar.counting.jobs import CodedPart, CountedRows
+from sklar.counting.plans import MAX_BYTES, CountingPlan, Lookup, TableSpec, plan_counts
+from sklar.counting.two_valued import (
     BinaryWork,
     SinglesWork,
     binary_work,
@@ -22,8 +24,6 @@ from sklar.counting.binary import (
     singles_work,
     two_by_two,
 )
-from sklar.counting.jobs import CodedPart, CountedRows
-from sklar.counting.plans import MAX_BYTES, CountingPlan, Lookup, TableSpec, plan_counts
 from sklar.errors import TableTooLargeError
 
 DERIVED_CELLS = 1 << 20

@@ -34,7 +34,7 @@ class TextForm(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class TextChoice:
     """One of several pieces, each as likely as any other."""
 
     options: tuple[TextForm, ...]
@@ -133,7 +133,7 @@ class _Reader:
         while not self.done and self._text[self._at] == "|":
             self._at += 1
             options.append(self._sequence())
-        return options[0] if len(options) == 1 else Choice(options=tuple(options))
+        return options[0] if len(options) == 1 else TextChoice(options=tuple(options))
 
     def _sequence(self) -> TextForm:
         parts: list[TextForm] = []

@@ -212,7 +212,7 @@ def plan(
     """
     rows = whole_number(rows, "rows")
     unit = unit_of(schema.person, neighbours or find_method(method).neighbours, rows_per_person)
-    asked = Request(schema, method, plain_options(options), target, unit, rows)
+    asked = PlanRequest(schema, method, plain_options(options), target, unit, rows)
     wanted = _budgets(epsilon)
     if not wanted or (wanted == [None] and rho is None and want is None):
         raise BudgetError("epsilon has no default: say which to plan for, as epsilon=[0.5, 1, 3]")
@@ -228,7 +228,7 @@ def plan(
     return Plan(method=asked.method.name, rows=rows, fits=fits, curve=curve, answer=answer)
 
 
-class Request:
+class PlanRequest:
     """What `plan` is asked, checked, for any budget."""
 
     def __init__(
@@ -295,7 +295,7 @@ def _budgets(epsilon: float | Sequence[float] | None) -> list[float | None]:
     return sorted(epsilon) if isinstance(epsilon, list | tuple) else [epsilon]  # type: ignore[list-item]
 
 
-def _answer(want: str, asked: Request, delta: float) -> Answer:
+def _answer(want: str, asked: PlanRequest, delta: float) -> Answer:
     """The smallest epsilon that is expected to do, by bisection: what is expected falls with epsilon."""
     match = WISH.fullmatch(want)
     if match is None:

@@ -200,12 +200,26 @@ def _release(entry: dict[str, Any], asked: Asked, label: str) -> Release:
         return FoundLabels(discovery=asked, labels=labels, counts=_numbers(entry))
     if not isinstance(asked, Query):
         raise TypeError("a measurement answers a query")
-    values = _numbers(entry)
-    size = int(asked.pair_cells.sum()) if isinstance(asked, PairCounts) else math.prod(asked.shape)
-    if values.size != size:
+    if tuple(entry["shape"]) != values_shape(asked):  # before anything is unpacked
         raise ValueError("the values are not those of the query")
     noise, resolution = Noise(**entry["noise"]), float(entry["resolution"])
-    return Measurement(query=asked, values=values, noise=noise, resolution=resolution, label=label)
+    found = Measurement(query=asked, values=_numbers(entry), noise=noise, resolution=resolution, label=label)
+    if not is_sound(found):
+        raise ValueError("the values are not those of the query")
+    return found
+
+
+def values_shape(query: Query) -> tuple[int, ...]:
+    """Return the shape of the values of a query."""
+    return (int(query.pair_cells.sum()),) if isinstance(query, PairCounts) else query.shape
+
+
+def is_sound(measurement: Measurement) -> bool:
+    """Return whether values have the shape and the type of their query, and are finite, as noisy values are."""
+    counted = isinstance(measurement.query, Counts | PairCounts)
+    values, kind = measurement.values, np.int64 if counted else np.float64
+    fits = values.shape == values_shape(measurement.query) and values.dtype == kind
+    return fits and bool(np.isfinite(values).all()) and 0 < measurement.resolution < math.inf
 
 
 def _array(values: np.ndarray) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from sklar.release.measurements import (
     RecordedLine,
     Release,
     Request,
+    is_sound,
 )
 
 
@@ -53,7 +54,8 @@ class ReplayDoor:
         found = tuple(release for release in releases if isinstance(release, Measurement))
         # The record states what was asked twice, by a digest and in full: both must be what is asked now.
         self._require(measure_digest([Request(query=one.query, noise=one.noise) for one in found]) == digest, label)
-        self._require(all(one.resolution == released_step(one.query, self.unit) for one in found), label)
+        steps = (one.resolution == released_step(one.query, self.unit) for one in found)
+        self._require(all(steps) and all(is_sound(one) for one in found), label)
         return found
 
     def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> Choice:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sklar.counting.binary import exact_ones
 from sklar.counting.jobs import CodedPart
 from sklar.counting.plans import TableSpec
 from sklar.counting.tables import exact_counts
+from sklar.counting.two_valued import exact_ones
 from sklar.errors import SourceError
 from sklar.rows.codes.kept import KeptCodes, private_folder
 from sklar.rows.codes.label_counts import exact_label_counts

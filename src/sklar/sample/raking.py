@@ -53,7 +53,7 @@ class RowsOf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CountedRows:
+class TalliedRows:
     """Rows as cells of the columns and pairs that are counted.
 
     Attributes:
@@ -98,7 +98,7 @@ def choose_persons(
     return chosen
 
 
-def _count(rows: RowsOf, told: SampledTable, votes: float, rng: np.random.Generator) -> CountedRows:
+def _count(rows: RowsOf, told: SampledTable, votes: float, rng: np.random.Generator) -> TalliedRows:
     """Cells of the rows of a table, and what is expected in them if persons have so many votes in it."""
     columns = rows.table.columns
     codes = {
@@ -120,7 +120,7 @@ def _count(rows: RowsOf, told: SampledTable, votes: float, rng: np.random.Genera
         expected.append(np.bincount(model, minlength=size).astype(np.float64) * (votes / LAW_ROWS))
     person = rows.person
     shared = 1.0 / np.bincount(person)[person]
-    return CountedRows(
+    return TalliedRows(
         cells=np.stack(cells, axis=1).astype(np.int32), votes=shared, person=person, expected=np.concatenate(expected)
     )
 
@@ -154,7 +154,7 @@ def _groups(column: Column, codes: Ints, most: int) -> Ints:
     return np.unique(found, return_inverse=True)[1].ravel()
 
 
-def _together(parts: Sequence[CountedRows]) -> CountedRows:
+def _together(parts: Sequence[TalliedRows]) -> TalliedRows:
     """All tables as one, person by person; shorter lines are filled with a cell of which nothing is expected."""
     width, start = max(part.cells.shape[1] for part in parts), 0
     cells: list[Codes] = []
@@ -165,7 +165,7 @@ def _together(parts: Sequence[CountedRows]) -> CountedRows:
         start += len(part.expected)
     person = np.concatenate([part.person for part in parts])
     order = np.argsort(person, kind="stable")
-    return CountedRows(
+    return TalliedRows(
         cells=np.concatenate(cells)[order],
         votes=np.concatenate([part.votes for part in parts])[order],
         person=person[order],

@@ -111,7 +111,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class ComparedMeasure:
     """A column of numbers: a metric, or a number of an attack."""
 
     name: str
@@ -165,19 +165,19 @@ class Compared:
     advice: ClassVar[str] = ADVICE
 
     @cached_property
-    def measures(self) -> tuple[Measure, ...]:
+    def measures(self) -> tuple[ComparedMeasure, ...]:
         """What was measured: metrics, then the numbers of attacks."""
         from sklar.lab.metrics.registry import METRICS
 
         abouts = [METRICS[name].about for name in self.settings.metrics if name in METRICS]
-        found = {a.name: Measure(name=a.name, title=a.title, says=a.says, better=a.better) for a in abouts}
+        found = {a.name: ComparedMeasure(name=a.name, title=a.title, says=a.says, better=a.better) for a in abouts}
         for name in (name for name in self.settings.metrics if name in LEARNED):
             _, title, span, better = LEARNED[name]
             says = f"Of learners trained on synthetic rows, on real rows left out, averaged; {span}."
-            found[name] = Measure(name=name, title=f"Learning: {title}", says=says, better=better)
+            found[name] = ComparedMeasure(name=name, title=f"Learning: {title}", says=says, better=better)
         for row in self.rows:
             for name, facts in (row.result.get("attacks") or {}).items():
-                found.setdefault(name, Measure(name=name, **facts))
+                found.setdefault(name, ComparedMeasure(name=name, **facts))
         return tuple(found.values())
 
     def __repr__(self) -> str:
@@ -217,7 +217,7 @@ class Compared:
         except ImportError:
             return self.arrow()
 
-    def standings(self, epsilon: float | None, measure: Measure) -> list[Standing]:
+    def standings(self, epsilon: float | None, measure: ComparedMeasure) -> list[Standing]:
         """All systems in one measure at one epsilon; those without a budget are shown for reference."""
         shown = [s for s in self.systems if s.budgeted == (epsilon is not None) or not s.budgeted]
         ranked = frozenset(s.name for s in shown if s.kind != "disclosed" and s.budgeted == (epsilon is not None))
@@ -234,7 +234,7 @@ class Compared:
             and row.result["metrics"].get(name) is not None
         }  # fmt: skip
 
-    def real_values(self, measure: Measure) -> dict[int, float]:
+    def real_values(self, measure: ComparedMeasure) -> dict[int, float]:
         """What learners trained on real rows score, by fold, if it is a measure of learners."""
         key = f"{measure.name}_real"
         known = {row.cell.fold: (row.result.get("extras") or {}).get(key) for row in self.rows}
@@ -284,7 +284,7 @@ class Compared:
             failed=sum(not row.ok for row in rows), cells=len(rows),
         )  # fmt: skip
 
-    def lines(self, measure: Measure) -> list[tuple[str, list[tuple[float | None, float, float | None]]]]:
+    def lines(self, measure: ComparedMeasure) -> list[tuple[str, list[tuple[float | None, float, float | None]]]]:
         """Each system over epsilon: (epsilon, mean, half width); one without a budget has a point without epsilon."""
         found = [(system.name, list(self._points(system, measure))) for system in self.systems]
         real = list(self.real_values(measure).values())
@@ -304,7 +304,7 @@ class Compared:
         title = f"{known[measure].title} ({known[measure].better} is better)"
         write_picture(epsilon_chart(title, self.lines(known[measure]), legend=True), path, mode=0o600)
 
-    def _points(self, system: System, measure: Measure) -> Iterator[tuple[float | None, float, float | None]]:
+    def _points(self, system: System, measure: ComparedMeasure) -> Iterator[tuple[float | None, float, float | None]]:
         for epsilon in self.epsilons if system.budgeted else (None,):
             values = list(self.values(system, epsilon, measure.name).values())
             if values:
@@ -329,7 +329,7 @@ class Compared:
             for kind, risk in sorted(first.items())
         }  # fmt: skip
 
-    def _releases(self, utility: Measure, risk: Measure) -> tuple[TradeoffPoint, ...]:
+    def _releases(self, utility: ComparedMeasure, risk: ComparedMeasure) -> tuple[TradeoffPoint, ...]:
         out: list[TradeoffPoint] = []
         for system in self.systems:
             risks = {epsilon: _ends(mean, half) for epsilon, mean, half in self._points(system, risk)}

@@ -42,7 +42,7 @@ from sklar.release.choices import SplitNorms, TailNorms
 from sklar.release.coefficients import Coefficients
 from sklar.release.counts import Counts
 from sklar.release.measurements import Request
-from sklar.schema.columns import Column as SchemaColumn
+from sklar.schema.columns import Column
 from sklar.schema.table import Schema
 
 MarginName = Literal["density", "efpa", "laplace", "geometric", "gaussian", "privelet", "noisefirst", "structurefirst"]
@@ -112,7 +112,7 @@ def _outlined(
     return kept, _noise(feature, part, unit), feature.resolution
 
 
-def public_bins(column: SchemaColumn, most: int) -> NDArray[np.int32]:
+def public_bins(column: Column, most: int) -> NDArray[np.int32]:
     """Bin of every base code: value cells of an ordered column in at most `most` runs of equal length, listed values of
     a nominal one, which have no neighbours, each alone; `other` and null alone."""
     values = column.value_cells
@@ -123,7 +123,7 @@ def public_bins(column: SchemaColumn, most: int) -> NDArray[np.int32]:
     return lookup
 
 
-def rank_bins(column: SchemaColumn, most: int, counts: Floats) -> NDArray[np.int32]:
+def rank_bins(column: Column, most: int, counts: Floats) -> NDArray[np.int32]:
     """Bins for ranks: the public ones of an ordered column; those of a nominal one, whose ranks are places in its list,
     are runs of values of about equal released counts."""
     values = column.value_cells
@@ -146,7 +146,7 @@ def margin_options(name: MarginName) -> MarginOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Column:
+class BinnedColumn:
     """One column whose histogram is transformed.
 
     Attributes:
@@ -171,15 +171,15 @@ class Column:
 class Transform:
     """A histogram by name: the next step for one column, and its noisy counts once all steps are measured."""
 
-    ask: Callable[[Evidence[Any], Column], Step | None]
-    counts: Callable[[Evidence[Any], Column], Floats]
+    ask: Callable[[Evidence[Any], BinnedColumn], Step | None]
+    counts: Callable[[Evidence[Any], BinnedColumn], Floats]
 
 
 def transformed_steps(stage_of: Callable[[Evidence[Any]], NamedStage]) -> MarginSteps:
     """Return how margins are measured through one transformed histogram a column, all with equal shares."""
 
     @remembered
-    def columns(evidence: Evidence[Any]) -> list[Column]:
+    def columns(evidence: Evidence[Any]) -> list[BinnedColumn]:
         stage = stage_of(evidence)
         schema, unit = stage.setting.schema, stage.setting.unit
         share = stage.allowance.part(1.0 / len(schema.modelled))
@@ -209,13 +209,13 @@ def transformed_steps(stage_of: Callable[[Evidence[Any]], NamedStage]) -> Margin
     return MarginSteps(ask=ask, estimate=estimate)
 
 
-def _column(name: str, column: SchemaColumn, share: Allowance, unit: Unit) -> Column:
+def _column(name: str, column: Column, share: Allowance, unit: Unit) -> BinnedColumn:
     bins = public_bins(column, TRANSFORMED_BINS)
     values = int(bins[: column.value_cells].max()) + 1
-    return Column(name=name, share=share, unit=unit, bins=bins, values=values)
+    return BinnedColumn(name=name, share=share, unit=unit, bins=bins, values=values)
 
 
-def _ask_efpa(evidence: Evidence[Any], column: Column) -> Step | None:
+def _ask_efpa(evidence: Evidence[Any], column: BinnedColumn) -> Step | None:
     """Choose how many frequencies to keep by the expected error; then measure those frequencies."""
     chosen, measured, rest = (
         f"frequencies of {column.name}",
@@ -234,11 +234,11 @@ def _ask_efpa(evidence: Evidence[Any], column: Column) -> Step | None:
     return Measure(label=measured, requests=(Request(query=query, noise=_noise(query, rest, column.unit)),))
 
 
-def _count_efpa(evidence: Evidence[Any], column: Column) -> Floats:
+def _count_efpa(evidence: Evidence[Any], column: BinnedColumn) -> Floats:
     return counts_from_frequencies(evidence.measured(f"efpa of {column.name}")[0].values, column.size)
 
 
-def _ask_privelet(evidence: Evidence[Any], column: Column) -> Step | None:
+def _ask_privelet(evidence: Evidence[Any], column: BinnedColumn) -> Step | None:
     label = f"privelet of {column.name}"
     if label in evidence:
         return None
@@ -246,23 +246,23 @@ def _ask_privelet(evidence: Evidence[Any], column: Column) -> Step | None:
     return Measure(label=label, requests=(Request(query=query, noise=_noise(query, column.share, column.unit)),))
 
 
-def _count_privelet(evidence: Evidence[Any], column: Column) -> Floats:
+def _count_privelet(evidence: Evidence[Any], column: BinnedColumn) -> Floats:
     return counts_from_differences(evidence.measured(f"privelet of {column.name}")[0].values, column.size)
 
 
-def _ask_noise_first(evidence: Evidence[Any], column: Column) -> Step | None:
+def _ask_noise_first(evidence: Evidence[Any], column: BinnedColumn) -> Step | None:
     """Put noise on every bin first."""
     return _ask_counts(evidence, column, column.bins, column.share, f"noisefirst of {column.name}")
 
 
-def _count_noise_first(evidence: Evidence[Any], column: Column) -> Floats:
+def _count_noise_first(evidence: Evidence[Any], column: BinnedColumn) -> Floats:
     """Merge runs of bins of values that differ by little more than noise."""
     (noisy,) = evidence.measured(f"noisefirst of {column.name}")
     counts = noisy.values.astype(np.float64)
     return np.append(merge_runs(counts[: column.values], noisy.noise.variance), counts[column.values :])
 
 
-def _ask_structure_first(evidence: Evidence[Any], column: Column) -> Step | None:
+def _ask_structure_first(evidence: Evidence[Any], column: BinnedColumn) -> Step | None:
     """Choose runs of the bins of values privately, the last one first; then count each with noise."""
     starts, epsilon = [column.values], column.share.part(CUTS_SHARE).part(1 / (RUNS - 1)).choice_epsilon()
     for runs in range(RUNS, 1, -1) if column.values > RUNS else ():
@@ -276,7 +276,7 @@ def _ask_structure_first(evidence: Evidence[Any], column: Column) -> Step | None
     return _ask_counts(evidence, column, runs_of_bins, share, f"structurefirst of {column.name}")
 
 
-def _runs(evidence: Evidence[Any], column: Column) -> NDArray[np.int32]:
+def _runs(evidence: Evidence[Any], column: BinnedColumn) -> NDArray[np.int32]:
     """The run of each bin; those of `other` and null stay alone."""
     starts = np.arange(column.values)
     if column.values > RUNS:
@@ -286,14 +286,14 @@ def _runs(evidence: Evidence[Any], column: Column) -> NDArray[np.int32]:
     return np.append(run, len(starts) + np.arange(column.size - column.values)).astype(np.int32)
 
 
-def _count_structure_first(evidence: Evidence[Any], column: Column) -> Floats:
+def _count_structure_first(evidence: Evidence[Any], column: BinnedColumn) -> Floats:
     (noisy,) = evidence.measured(f"structurefirst of {column.name}")
     run = _runs(evidence, column)
     return noisy.values.astype(np.float64)[run] / np.bincount(run)[run]
 
 
 def _ask_counts(
-    evidence: Evidence[Any], column: Column, lookup: NDArray[np.int32], share: Allowance, label: str
+    evidence: Evidence[Any], column: BinnedColumn, lookup: NDArray[np.int32], share: Allowance, label: str
 ) -> Step | None:
     query = Counts(columns=(column.name,), partitions=(lookup,))
     request = Request(query=query, noise=share.noise(column.unit))

@@ -24,8 +24,8 @@ from sklar.inference.estimates import (
     estimates_of,
 )
 from sklar.inference.linear_measurements import LinearMeasurements, linear_measurements
-from sklar.inference.mechanism.replicas import Mechanism, columns_alone, rows_of, values_of
 from sklar.inference.one_step import one_step, smoothed
+from sklar.inference.replicas import Mechanism, columns_alone, rows_of, values_of
 from sklar.pipeline.estimation.kept import ENDING, keep_replicas, key_of, read_kept
 from sklar.pipeline.estimation.making import Done, Replicas, make_replicas, mechanism_of
 from sklar.pipeline.estimation.memory import REPLICAS, Memory

@@ -19,7 +19,7 @@ import numpy as np
 from sklar.counting.code_table import CodeTable
 from sklar.errors import OutputError
 from sklar.export.atomic import atomic_file
-from sklar.inference.mechanism.replicas import Replica
+from sklar.inference.replicas import Replica
 from sklar.pipeline.estimation.making import Replicas
 from sklar.pipeline.versions import versions
 

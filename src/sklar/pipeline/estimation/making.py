@@ -16,7 +16,7 @@ from sklar.arrays import usable_cores
 from sklar.counting.code_table import CodeTable
 from sklar.errors import SklarWarning, UsageError
 from sklar.given_numbers import whole_number
-from sklar.inference.mechanism.replicas import Mechanism, Replica, fit_replica, make_replica, model_rows
+from sklar.inference.replicas import Mechanism, Replica, fit_replica, make_replica, model_rows
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model_file import Stored
 from sklar.pipeline.workers import hand_in, model_workers, worker_model

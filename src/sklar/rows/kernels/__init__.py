@@ -1,5 +1,4 @@
-"""Compiled loops over rows: splitting text, reading numbers and moments, finding cells, counting.
+"""Compiled loops over rows: splitting text, reading numbers and moments, finding cells.
 
-Plain arrays in and out; imported when first used, since numba is slow to load. Start with `cells` (numbers to cells)
-and `tallies` (codes to counts).
+Plain arrays in and out; imported when first used, since numba is slow to load. Start with `cells` (numbers to cells).
 """

@@ -16,7 +16,7 @@ import numpy as np
 
 from sklar.counting.code_table import CodeTable, CountedTable
 from sklar.inference.fitted import Fitted
-from sklar.inference.mechanism.simulated import SimulatedDoor
+from sklar.inference.simulated import SimulatedDoor
 from sklar.model.protocol import TableModel
 from sklar.sample.assemble import assemble
 from sklar.sample.decode import SampledTable, decode, decode_column

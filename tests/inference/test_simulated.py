@@ -16,7 +16,7 @@ from sklar.counting.blocks import block_moments, correlations_of, likelihoods_of
 from sklar.counting.code_table import CodeTable, CountedTable
 from sklar.counting.evaluate import exact_values
 from sklar.errors import DoorError
-from sklar.inference.mechanism.simulated import SimulatedDoor
+from sklar.inference.simulated import SimulatedDoor
 from sklar.release.blocks import BlockLikelihoods, BlockMeans
 from sklar.release.choices import Candidate, Discovery, Score, SplitNorms, TableDistance, TailNorms
 from sklar.release.coefficients import Coefficients
