@@ -103,8 +103,8 @@ def correlated(count: int) -> GaussianModel:
     ("kind", "most"),
     [
         ("gaussian", 5_000),
-        ("gaussian", 400_000),
-        ("cells", 5_000),
+        pytest.param("gaussian", 400_000, marks=pytest.mark.slow),
+        pytest.param("cells", 5_000, marks=pytest.mark.slow),
         ("cells", 400_000),
         pytest.param("vine", 5_000, marks=pytest.mark.slow),
         pytest.param("rejection", 5_000, marks=pytest.mark.slow),
