@@ -60,13 +60,17 @@ bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.all
 
 # Builds wheel and sdist, checks their metadata, and runs the demo from the wheel under every Python that is installed.
+# A pyenv shim exists also for versions that are not selected, and fails: the versions themselves are tried next.
 dist: $(VENV)/.installed
 	rm -rf dist build/wheel
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/twine check --strict dist/*
 	for version in 3.11 3.12 3.13; do \
-	    python$$version --version >/dev/null 2>&1 || { echo "Python $$version is not installed here: not tested."; continue; }; \
-	    python$$version -m venv build/wheel/$$version && \
+	    for python in python$$version $(HOME)/.pyenv/versions/$$version.*/bin/python ""; do \
+	        "$$python" --version >/dev/null 2>&1 && break; \
+	    done; \
+	    [ -n "$$python" ] || { echo "Python $$version is not installed here: not tested."; continue; }; \
+	    "$$python" -m venv build/wheel/$$version && \
 	    build/wheel/$$version/bin/python -m pip install --quiet --disable-pip-version-check --no-compile dist/sklar-*.whl && \
 	    (cd build/wheel/$$version && bin/sklar --version && bin/sklar demo demo --rows 2000) || exit 1; \
 	done

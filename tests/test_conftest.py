@@ -71,7 +71,7 @@ def test_slow_tests_wait_for_their_option_and_expensive_fast_ones_are_listed(tmp
     tests = f"@pytest.mark.slow\ndef test_slow():\n{busy}def test_busy():\n{busy}def test_quick(): pass\n"
     (tmp_path / "test_it.py").write_text(f"import time, pytest\n{tests}")
     words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(tmp_path)]
-    for extra, said in (([], "2 passed, 1 deselected"), (["--slow"], "3 passed"), (["-n", "1"], "2 passed")):
+    for extra, said in (([], "2 passed, 1 deselected"), (["--slow", "-n", "1"], "3 passed")):
         ended = subprocess.run([*words, *extra], capture_output=True, text=True, check=False)
         assert said in ended.stdout and "test_it.py::test_busy" in ended.stdout, ended.stdout
         assert "::test_slow" not in ended.stdout and "::test_quick" not in ended.stdout, ended.stdout

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2
 
 import sklar
-from tests.contracts.conditioned import CASES, QUICK_TO_FIT, SCHEMA, fitted
+from tests.contracts.conditioned import CASES, SCHEMA, fitted
 from tests.tiers import slow_unless
 
 ROWS, BLOCKS = 4_000, 8
@@ -52,7 +52,11 @@ def changed(fit: sklar.Model, **parts: Any) -> sklar.Model:
     return sklar.Model(replace(fit._stored, **parts))
 
 
-@pytest.mark.parametrize("name", slow_unless(QUICK_TO_FIT.__contains__, CASES))
+FAST = ("vine", "vine-few-rows", "independent", "dpcopula-hybrid", "rvine")
+"""One model of each way to draw rows."""
+
+
+@pytest.mark.parametrize("name", slow_unless(FAST.__contains__, CASES))
 def test_blocks_vary_as_independent_rows_do(name):
     model = fitted(name)
     ruled = changed(model, schema=RULED)

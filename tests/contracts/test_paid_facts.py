@@ -22,6 +22,7 @@ from sklar.rows.persons import rows as person_rows
 from sklar.rows.persons.keys import Secret
 from tests.accounting.total_loss import total_loss
 from tests.contracts.record_replay import Recording, compare, record
+from tests.tiers import BOTH_RELATIONS
 
 BOTH = {"lower": "pay", "upper": "pay"}
 
@@ -78,7 +79,7 @@ def few_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sklar.rows.codes.label_counts.BUCKET_BYTES", 1 << 18)
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("relation", BOTH_RELATIONS)
 @pytest.mark.parametrize("options", CASES, ids=str)
 def test_record_and_replay(monkeypatch: pytest.MonkeyPatch, relation: str, options: dict[str, Any]) -> None:
     k = int(options.get("rows_per_person", 1))
@@ -108,7 +109,7 @@ def one_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     ("relation", "person"),
     [
         ("add-remove", {"rows": 3}),
-        ("replace", {"rows": "pay"}),
+        pytest.param("replace", {"rows": "pay"}, marks=pytest.mark.slow),
         pytest.param("add-remove", {"rows": 2, "weights": "rows"}, marks=pytest.mark.slow),
         pytest.param("add-remove", {"rows": 3, "order": "age", "linked": True}, marks=pytest.mark.slow),
     ],

@@ -22,6 +22,7 @@ from sklar.private.recorder import Recorder
 from sklar.rows import exact_counts, open_rows
 from sklar.rows.persons import rows as person_rows
 from sklar.rows.persons.keys import Secret
+from tests.tiers import BOTH_RELATIONS
 
 COLUMNS = {"year": sklar.Integer(2000, 2005), "sex": sklar.Category(["F", "M"]), "ward": sklar.Integer(0, 3)}
 VOTES = sklar.Schema(COLUMNS, person=sklar.Person(key="id", rows=3, order="year", linked=False))
@@ -97,7 +98,7 @@ def exact_counts_of(rows: Any, specs: list[Any]) -> list[Any]:
     return [exact_counts(rows, [spec])[0] for spec in specs]
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize("relation", BOTH_RELATIONS)
 @pytest.mark.parametrize("method", sorted({*METHODS} - REFUSING))
 def test_every_method_resumes_and_takes_streams(
     method: str, relation: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

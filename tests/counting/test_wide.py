@@ -79,6 +79,12 @@ def test_words_add_up_to_the_sum() -> None:
     assert few.dtype == np.int64 and few.tolist() == [-15, 21]
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_of_either_sign_do_not_overflow(sign: int) -> None:
+    sums = np.array([sign * 2**59, 3])
+    assert from_words(*words_of(sums, 1 << 20)).tolist() == [sign * 2**79, 3 << 20]
+
+
 class Crowd(CodedPart):
     """The same rows again and again, a whole vote each: as many persons as one likes."""
 

@@ -60,6 +60,7 @@ def test_a_new_file_has_the_usual_permissions(tmp_path):
     assert (tmp_path / "new.csv").stat().st_mode == (tmp_path / "other").stat().st_mode
     with atomic_file(tmp_path / "secret", mode=0o600) as file:
         file.write(b"x")
+        assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600  # also while it is written
     assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
 
 

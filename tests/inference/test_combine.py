@@ -25,7 +25,7 @@ def covered(chance: float, noise: float, count: int, bias: float = 0.0, correcte
 
 
 @pytest.mark.parametrize(("chance", "noise"), [(1.0, 0.0), (1.0, 1.0), (1.0, 5.0), (0.1, 5.0)])
-@pytest.mark.parametrize("count", [5, 20])
+@pytest.mark.parametrize("count", [pytest.param(5, marks=pytest.mark.slow), 20])
 def test_intervals_hold_the_truth_as_often_as_they_say(chance: float, noise: float, count: int) -> None:
     assert 0.935 < covered(chance, noise, count) <= (1.0 if count < 20 else 0.99)
 

@@ -41,7 +41,7 @@ def error_of(
 
 
 @pytest.mark.parametrize(("kind", "interaction"), [("gaussian", False), ("gaussian", True), ("laplace", False)])
-@pytest.mark.parametrize("off", [0.0, 3.0, 30.0])
+@pytest.mark.parametrize("off", [0.0, pytest.param(3.0, marks=pytest.mark.slow), 30.0])
 def test_errors_are_unbiased_and_their_intervals_hold(kind: NoiseKind, interaction: bool, off: float) -> None:
     rng = generator(5)
     errors = [error_of(off, kind, rng, interaction=interaction) for _ in range(200)]

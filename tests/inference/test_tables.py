@@ -24,9 +24,13 @@ from sklar.release.scores import Scores
 from sklar.release.sphere import PairSums
 from sklar.sample.rng import generator
 from tests.contracts.tables import people, schema
+from tests.tiers import slow_unless
 
 
-@pytest.mark.parametrize("method", ["vine", "independent", "dpc-gauss", "dpcopula-kendall"])
+@pytest.mark.parametrize(
+    "method",
+    slow_unless(("vine", "independent").__contains__, ["vine", "independent", "dpc-gauss", "dpcopula-kendall"]),
+)
 def test_rows_and_margins_tell_the_same_tables_of_single_columns(method: str) -> None:
     few = sklar.Schema({name: schema()[name] for name in ("age", "income", "region")})
     fitted = stored_of(sklar.fit(people(300), few, method=method, epsilon=50.0)).fitted

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import sklar
 from sklar.cli.main import app
+from sklar.errors import UsageError
 from sklar.lab.attacks import classifiers
 from sklar.lab.attacks.result import five_numbers
 from sklar.lab.attacks.shadow import SHADOW_PROFILES, ShadowProfile
@@ -112,6 +113,20 @@ def test_the_command_does_the_same_and_sample_takes_a_level(found: sklar.LevelCh
     sklar.at_level(found.model, 2).sample_to(tmp_path / "b.csv", 20, seed=3)
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     assert CliRunner().invoke(app, [*sample, str(tmp_path / "c.csv"), "--level", "9"]).exit_code == 1
+
+
+@pytest.mark.parametrize(("words", "state"), [([], "t.csv.levels"), (["--state", "kept"], "kept")])
+def test_the_command_keeps_finished_parts(words: list[str], state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without --state they are kept beside the table, so that the same command resumes."""
+    given: dict[str, Any] = {}
+
+    def stopped(*_: Any, **options: Any) -> None:
+        given.update(options)
+        raise UsageError("stopped")
+
+    monkeypatch.setattr("sklar.lab.levels.levels", stopped)
+    asked = ["levels", "t.csv", "-s", "t.toml", "--target", "y", "--sensitive", "a", *words]
+    assert CliRunner().invoke(app, asked).exit_code == 1 and given["state"] == state
 
 
 @pytest.mark.parametrize(

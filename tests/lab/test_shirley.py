@@ -17,6 +17,7 @@ from sklar.lab.baselines.shirley.ranks import match_ranks
 from sklar.lab.baselines.shirley.steps import Steps
 from sklar.lab.vines import fit_rvine
 from sklar.model.rvine.shirley import ShirleyColumn
+from tests.tiers import slow_unless
 
 ROWS = 800
 SCHEMA = sklar.Schema(
@@ -64,11 +65,13 @@ def fit(data: Any = None, facts: sklar.Schema = SCHEMA, **options: Any) -> sklar
     [
         {"encoder": "ordinal"},
         {"encoder": "one-hot", "truncation": "auto"},
-        {"reference": "left", "epsilon": 2.0, "mechanism": "geometric"},
         {"target": "left", "encoder": "glmm", "epsilon": 8.0, "mechanism": "gaussian"},
-        {"reference": "grade", "encoder": "glmm", "ties": "spread", "truncation": None},
-        {"ties": "edge", "match_ranks": True},
-        {"split": 0.7, "criterion": "kendall", "selection": "bic"},
+        pytest.param({"reference": "left", "epsilon": 2.0, "mechanism": "geometric"}, marks=pytest.mark.slow),
+        pytest.param(
+            {"reference": "grade", "encoder": "glmm", "ties": "spread", "truncation": None}, marks=pytest.mark.slow
+        ),
+        pytest.param({"ties": "edge", "match_ranks": True}, marks=pytest.mark.slow),
+        pytest.param({"split": 0.7, "criterion": "kendall", "selection": "bic"}, marks=pytest.mark.slow),
     ],
     ids=lambda options: " ".join(map(str, options.values())),
 )
@@ -133,7 +136,10 @@ def test_noise_hurts_and_is_off_without_epsilon():
     assert gaps[0] < 0.05 < gaps[1]
 
 
-@pytest.mark.parametrize("margins", ["density", "efpa", "privelet", "noisefirst", "structurefirst"])
+HISTOGRAMS = ("density", "efpa", "privelet", "noisefirst", "structurefirst")
+
+
+@pytest.mark.parametrize("margins", slow_unless("efpa".__eq__, HISTOGRAMS))
 def test_any_dp_histogram_may_take_the_place_of_noisy_counts(margins: str):
     real = table(4_000)
     model = fit(real, margins=margins, epsilon=20.0)

@@ -34,6 +34,22 @@ def test_people_stay_together() -> None:
     assert held.num_rows == 100 and train.num_rows == 300
 
 
+def test_rows_without_a_key_form_a_group_of_their_own() -> None:
+    """A missing key differs from every key, the first one included."""
+    table = {"who": ["a", None, "b", None], "x": [1, 2, 3, 4]}
+    held = [set(sklar.split(table, share=0.4, key="who", seed=seed)[1]["x"].to_pylist()) for seed in range(20)]
+    assert {frozenset(rows) for rows in held} == {frozenset({1}), frozenset({2, 4}), frozenset({3})}
+
+
+def test_the_command_passes_on_share_and_key(tmp_path: Path) -> None:
+    pd.DataFrame({"who": [i // 4 for i in range(80)], "x": range(80)}).to_csv(tmp_path / "t.csv", index=False)
+    train, held = tmp_path / "train.csv", tmp_path / "held.csv"
+    words = ["split", str(tmp_path / "t.csv"), "-o", str(train), "--holdout", str(held)]
+    assert CliRunner().invoke(app, [*words, "--share", "0.4", "--key", "who", "--seed", "1"]).exit_code == 0
+    people = [set(pd.read_csv(path)["who"]) for path in (train, held)]
+    assert not people[0] & people[1] and len(people[1]) == 8 and len(pd.read_csv(held)) == 32
+
+
 @pytest.mark.parametrize(
     ("data", "options", "error"),
     [

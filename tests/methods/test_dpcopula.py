@@ -90,12 +90,14 @@ def test_one_gaussian_release_beats_the_papers_laplace(columns, ratio):
         ({}, "exact"),
         ({"margins": "gaussian", "rows_per_person": 2}, "exact"),
         ({"noise": "laplace"}, "zcdp"),
-        ({"margins": "efpa"}, "zcdp"),
-        ({"margins": "laplace"}, "zcdp"),
+        pytest.param({"margins": "efpa"}, "zcdp", marks=pytest.mark.slow),
+        pytest.param({"margins": "laplace"}, "zcdp", marks=pytest.mark.slow),
         ({"delta": 0.0}, "pure"),
         ({"method": "dpcopula-mle", "epsilon": 60.0}, "exact"),
-        ({"method": "dpcopula-mle", "epsilon": 60.0, "neighbours": "add-remove"}, "exact"),
-        ({"method": "dpcopula-mle", "epsilon": 60.0, "noise": "laplace"}, "zcdp"),
+        pytest.param(
+            {"method": "dpcopula-mle", "epsilon": 60.0, "neighbours": "add-remove"}, "exact", marks=pytest.mark.slow
+        ),
+        pytest.param({"method": "dpcopula-mle", "epsilon": 60.0, "noise": "laplace"}, "zcdp", marks=pytest.mark.slow),
     ],
 )
 def test_gaussian_noise_is_accounted_for_exactly(options, accounting):

@@ -136,8 +136,8 @@ def test_more_budget_less_error(real):
         {},
         {"neighbours": "replace"},
         {"measure": "epsilon"},
-        {"options": VineOptions(target="smoker")},
-        {"options": VineOptions(look=True)},
+        pytest.param({"options": VineOptions(target="smoker")}, marks=pytest.mark.slow),
+        pytest.param({"options": VineOptions(look=True)}, marks=pytest.mark.slow),
     ],
     ids=["add-remove", "replace", "pure", "target", "look"],
 )

@@ -12,7 +12,9 @@ from typer.testing import CliRunner
 import sklar
 from sklar.cli.main import app
 from sklar.errors import NotAcceptedError, UsageError
-from sklar.pipeline.accept import Criteria, read_criteria
+from sklar.inference.errors_of_tables import score_together
+from sklar.pipeline.accept import Criteria, found_out, read_criteria, unmet
+from sklar.pipeline.bundle.bundle import stored_of
 from sklar.pipeline.model import Model
 from tests.contracts.tables import people, schema
 
@@ -46,6 +48,17 @@ def test_a_model_that_meets_them_says_so_and_is_verified(place: Path) -> None:
     assert "only if it met criteria" in str(model.claim)
     found = model.report(place / "m.public.html")
     assert found.held is not None and "stated beforehand" in (place / "m.public.html").read_text()
+
+
+def test_each_statement_gets_its_part_of_the_permitted_error(place: Path) -> None:
+    """One-sided at 90%: the upper end of a two-sided 80% interval; with a second statement, of a 90% interval."""
+    found = found_out(stored_of(fitted(place, EASY)).fitted)
+    for stated, two_sided in ({"confidence": 0.9}, 0.8), ({"confidence": 0.9, "auc_gap": 1.0}, 0.9):
+        part = score_together(found.squared, confidence=two_sided)
+        assert part is not None and part.high > 0
+        for limit, refused in (part.high * 1.001, False), (part.high * 0.999, True):
+            said = unmet(found, Criteria(typical_error=limit, **stated))
+            assert any(reason.startswith("typical_error") for reason in said) == refused
 
 
 def test_a_refused_one_has_spent_its_budget_and_cannot_be_taken_up_again(place: Path) -> None:

@@ -246,7 +246,10 @@ def test_mle_asks_for_nothing_more_where_a_noisy_number_of_rows_is_too_small(pla
     assert not any("correlations" in step.label for step in model._stored.recorded)
 
 
-@pytest.mark.parametrize(("rows", "epsilon", "given"), [(ROWS, 1e4, {}), (ROWS, 1e6, {}), (1, 1e3, {"target": "d"})])
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "given"),
+    [(ROWS, 1e4, {}), pytest.param(ROWS, 1e6, {}, marks=pytest.mark.slow), (1, 1e3, {"target": "d"})],
+)
 def test_a_vine_with_next_to_no_laplace_noise(rows: int, epsilon: float, given: dict[str, Any]) -> None:
     """Noise of standard deviation 0 in floating point, and classes without rows: both were divided by, once charged."""
     rng = np.random.default_rng(0)

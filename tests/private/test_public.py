@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import sklar
 from sklar.errors import UsageError
-from sklar.private.public import open_public, public_columns
+from sklar.private.public import open_public, public_columns, same_table
 from sklar.schema.reading import ReadOptions
 from tests.contracts import stays
 
@@ -53,3 +55,12 @@ def test_a_query_of_the_private_rows_is_not_put_to_a_public_table() -> None:
     frame = pd.DataFrame({"age": [1], "sex": ["F"]})
     with open_public(frame, SCHEMA, ReadOptions(sql="SELECT 1 AS age")) as public:
         assert public.names == ("age", "sex")
+
+
+def test_a_query_meets_the_table_it_names_in_any_case(tmp_path: Path) -> None:
+    """SQL names do not depend on case, so the check of a prior against the private query must not either."""
+    base = f"sqlite://{tmp_path}/t.sqlite"
+    query = ReadOptions(sql="SELECT * FROM People")
+    assert same_table(f"{base}?table=PEOPLE", base, query)
+    assert not same_table(f"{base}?table=visits", base, query)
+    assert same_table(base, base, query)

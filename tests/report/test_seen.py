@@ -20,6 +20,8 @@ def test_numbers_tell_where_both_peak_and_where_they_differ() -> None:
     assert numbers_seen(AGES, real, moved) == (
         "real peaks at 40 to 49, synthetic at 20 to 29; synthetic is 20.0 points higher up to 29"
     )
+    later = [0.05, 0.1, 0.1, 0.1, 0.15, 0.5]
+    assert numbers_seen(AGES, real, later).startswith("real peaks at 40 to 49, synthetic at 70 to 79; ")
     assert numbers_seen(AGES, real, real) == "both peak at 40 to 49; no stretch differs by half a point"
     inner = [0.1, 0.24, 0.33, 0.2, 0.1, 0.03]
     assert "7.0 points higher from 30 to 49" in numbers_seen(AGES, real, inner)

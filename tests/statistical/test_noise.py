@@ -44,7 +44,7 @@ def chi_square_tail(draws: np.ndarray, noise: Noise) -> float:
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
-@pytest.mark.parametrize("scale", [0.6, 3.7])
+@pytest.mark.parametrize("scale", [0.6, pytest.param(3.7, marks=pytest.mark.slow)])
 def test_the_sampler_has_the_stated_law(kind: str, scale: float) -> None:
     noise = Noise(kind=kind, scale=scale)  # type: ignore[arg-type]
     draws = add_noise(np.zeros(DRAWS, np.int64), noise)

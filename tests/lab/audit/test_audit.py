@@ -26,6 +26,7 @@ from sklar.pipeline.fit.run import fitting, releases
 from sklar.private.noise import NoiseSource, SystemNoise
 from sklar.release.measurements import Choice
 from sklar.rows.persons import rows as person_rows
+from tests.tiers import slow_unless
 
 SURE = 1 - 1e-6
 """All bounds of an audit hold together with this confidence, so that a true claim fails a test once in a million."""
@@ -42,13 +43,15 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("dpc-gauss", {"rounds": 0, "bins": 3}),
     ("dpc-laplace", {"rounds": 0, "bins": 3}),
 ]
+FAST = ("independent", "vine", "dpcopula-kendall")
+"""Methods audited in the fast tier: tables of counts alone, tables chosen by releases, and sums."""
 
 
 def test_every_method_is_audited() -> None:
     assert {name for name, _ in CASES} == set(METHODS)
 
 
-@pytest.mark.parametrize(("method", "options"), CASES, ids=str)
+@pytest.mark.parametrize(("method", "options"), slow_unless(lambda case: case[0] in FAST, CASES), ids=str)
 def test_true_claims_pass(method: str, options: dict[str, Any]) -> None:
     found = sklar.audit(method, 1.0, runs=10, pairs=["extreme value"], confidence=SURE, **options)
     assert found.passed, found.verdict
@@ -62,9 +65,9 @@ def test_true_claims_pass(method: str, options: dict[str, Any]) -> None:
     [
         ("independent", {"repair": "clip", "neighbours": "replace"}),
         ("independent", {"repair": "clip", "delta": 0.0}),
-        ("vine", {}),
-        ("dpcopula-hybrid", {}),
-        ("dpc-gauss", {"rounds": 0, "bins": 3}),
+        pytest.param("vine", {}, marks=pytest.mark.slow),
+        pytest.param("dpcopula-hybrid", {}, marks=pytest.mark.slow),
+        pytest.param("dpc-gauss", {"rounds": 0, "bins": 3}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -243,7 +246,7 @@ def test_pairs_together_cover_and_are_narrower_than_one() -> None:
     assert audit.together([None], 0.1) is None and audit.together([(np.zeros(5), np.ones(5))], 0.1) is None
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", slow_unless(FAST.__contains__, sorted(METHODS)))
 def test_a_fit_that_ends_with_its_last_release_has_released_all(method: str) -> None:
     table = neighbour_pairs(method, METHODS[method].neighbours)[0].one
     settings: dict[str, Any] = {"method": method, "epsilon": 20.0, **dict(CASES).get(method, {})}

@@ -7,6 +7,7 @@ import pytest
 import pyvinecopulib as pv
 
 from sklar.model.rvine.vine import SEARCHED, inverse_rosenblatt, quantile_given_second
+from tests.tiers import slow_unless
 
 MEMBERS = [
     ("frank", (3.0,)), ("frank", (-20.0,)), ("bb1", (0.5, 1.5)), ("bb1", (3.0, 4.0)), ("bb6", (1.5, 1.5)),
@@ -25,7 +26,7 @@ def test_every_searched_family_is_tried() -> None:
     assert {family for family, _ in MEMBERS} == set(SEARCHED)
 
 
-@pytest.mark.parametrize("rotation", [0, 90, 180, 270])
+@pytest.mark.parametrize("rotation", slow_unless((0, 90).__contains__, [0, 90, 180, 270]))
 @pytest.mark.parametrize(("family", "parameters"), [*MEMBERS, *OTHERS])
 def test_quantiles_are_those_of_a_bisection(family: str, parameters: tuple[float, ...], rotation: int) -> None:
     turns = family not in ("frank", "gaussian", "student")

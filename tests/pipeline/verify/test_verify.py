@@ -209,7 +209,9 @@ PAY = {"age": sklar.Integer(0, 1000, source={"lower": "pay", "upper": "pay"}), "
 """The way a source is read, and a schema with facts to be paid for."""
 
 
-@pytest.mark.parametrize("paying", ["nothing", "within the fit", "before the fit"])
+@pytest.mark.parametrize(
+    "paying", slow_unless("within the fit".__eq__, ["nothing", "within the fit", "before the fit"])
+)
 def test_what_was_stated_about_reading_cannot_be_left_out(tmp_path: Path, paying: str) -> None:
     """The query and the rest are assumptions: they cannot be deleted from a claim, nor from the record behind it."""
     people(300)[["age", "region"]].to_csv(tmp_path / "t.csv", index=False)

@@ -15,6 +15,7 @@ from sklar.rows.pushdown.engines import WIDEST
 from sklar.rows.pushdown.rows import PushedRows
 from sklar.schema import Boolean, Category, Column, Integer, Ordinal, Real, Schema
 from sklar.schema.reading import ReadOptions
+from tests.tiers import slow_unless
 
 KINDS: dict[str, Column] = {
     "words": Category(("0", "0.5", "-0.5", "1", ".5", "", "0.1", "-1.5", "100", "-0"), nullable=True),
@@ -95,7 +96,7 @@ def postgres_decimals(postgres: Any) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("where", ["duckdb", "postgres"])
+@pytest.mark.parametrize("where", slow_unless("duckdb".__eq__, ["duckdb", "postgres"]))
 def test_decimals_without_and_with_digits_before_the_point(where: str, kind: str, request: Any) -> None:
     address, names = request.getfixturevalue(f"{where}_decimals")
     _require_same_counts(address, [name for name in names if name in NARROWEST], KINDS[kind], NULLS)

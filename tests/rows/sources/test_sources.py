@@ -21,6 +21,7 @@ from sklar.rows import open_rows
 from sklar.rows.sources import FILES, OBJECTS
 from sklar.schema import Category, Integer, Schema
 from tests.rows.conftest import assert_silent, codes_of
+from tests.tiers import slow_unless
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +194,10 @@ def test_a_query_may_work_on_each_row_by_itself(sql: str, arrow: pa.Table, schem
 def test_what_more_a_query_does_must_be_vouched_for(sql: str, arrow: pa.Table, schema: Schema) -> None:
     with pytest.raises(SourceError, match="rows_are_rows=True"):
         open_rows(arrow, schema, sql=sql)
+
+
+@pytest.mark.parametrize("sql", slow_unless(MORE_THAN_ROWS[:3].__contains__, MORE_THAN_ROWS))
+def test_what_is_vouched_for_is_not_refused_again(sql: str, arrow: pa.Table, schema: Schema) -> None:
     try:
         open_rows(arrow, schema, sql=sql, rows_are_rows=True)
     except SourceError as other:
@@ -212,7 +217,7 @@ GUESSES = ("'{}'", "read_csv('{}')", "read_csv_auto('{}')", "read_csv('{}', all_
            "pg_tables")  # fmt: skip
 
 
-@pytest.mark.parametrize("vouched", [False, True])
+@pytest.mark.parametrize("vouched", slow_unless(True.__eq__, [False, True]))
 @pytest.mark.parametrize("reads", GUESSES)
 def test_a_query_reads_no_file_whose_types_are_guessed(
     reads: str, vouched: bool, arrow: pa.Table, schema: Schema, tmp_path: Path
