@@ -13,8 +13,9 @@ import pyarrow.parquet
 import pytest
 
 import sklar
+from sklar.counting.tables import exact_pair_counts
 from sklar.errors import SourceError
-from sklar.rows import exact_counts, exact_pair_counts, open_rows
+from sklar.rows import exact_counts, open_rows
 from sklar.rows.persons import choice, gather, used
 from sklar.rows.persons import rows as person_rows
 from sklar.rows.persons.keys import Secret

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sklar
+from sklar.counting.tables import exact_pair_counts
 from sklar.errors import SourceError, StreamedWarning, UsageError
-from sklar.rows import exact_counts, exact_pair_counts, open_rows
+from sklar.rows import exact_counts, open_rows
 from sklar.rows.pushdown import counts
 from sklar.rows.pushdown.dialects import DuckDB, hint_table
 from sklar.rows.pushdown.rows import PushedRows
