@@ -145,3 +145,21 @@ def test_what_a_range_has_clipped_is_thought_possible() -> None:
     held = (tail.tables * tail.weight[:, None]).sum(axis=0)
     assert tail.weight[last > 0.5 * rows * beyond].sum() > 0.05  # about seven rows
     assert held[-1] > held[-2]
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.6])
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_spike_at_the_end_of_the_support_has_no_tail_beyond_it(share: float, mirrored: bool) -> None:
+    """Values may be top-coded or censored inside the bounds: the density of the spike does not go on outwards."""
+    rng, place = generator(3), np.arange(CODES)
+    mass = np.exp(-0.5 * ((place - 60) / 12) ** 2) * (place < 80)
+    mass = (1 - share) * mass / mass.sum() + share * (place == 80)
+    mass = mass[::-1] if mirrored else mass
+    for _ in range(10):
+        counts = rng.multinomial(20_000, mass)
+        tables = [histogram(counts, COARSE, 20.0, rng), histogram(counts, FINE, 30.0, rng)]
+        known = KnownRows(rows=20_000.0, sigma=30.0)
+        sums = column_sums(tables, mass, np.full(CODES, 0.25), known, 20_000)
+        assert sums is not None
+        mean, variance, _ = sums.means(VALUES[None])
+        assert abs(mean[0] - counts @ VALUES / 20_000) < 4 * math.sqrt(variance[0]) < 0.4

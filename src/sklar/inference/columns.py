@@ -10,7 +10,8 @@ Tails. Beyond, such weights would carry more noise than rows: of 1,000 rows at e
 for ten times as much is then told to about that mean itself. Instead a tail is taken for a generalized Pareto one
 (Pickands 1975): density d exp(b) (1 + x k / s)^(-1/k - 1) at the distance x from the body, d the model's at its end.
 The shape k (from a Gaussian's to a Pareto's), the scale s and b are summed out over a grid, given the counts there; and
-whether the tail ends with the range or was clipped to it, which puts what lies beyond into the last cell.
+whether the tail ends with the range or was clipped to it, which puts what lies beyond into the last cell. That there is
+no tail at all is one possibility more, as likely beforehand as the most likely single one of these.
 Their posterior variance is part of the error: it is what the counts leave open about a tail of any of these shapes.
 """
 
@@ -209,8 +210,9 @@ def _tail(
         return Tail(cells=beyond, tables=np.zeros((1, len(beyond))), weight=np.ones(1))
     usual = _decay(inner, span, expected, density)
     scales = usual * np.exp(SCALE_SPREAD * SCALES)
-    possible: list[Floats] = []
-    log: list[float] = []
+    # Nothing beyond is one more possibility: values may be top-coded or censored inside the bounds.
+    possible: list[Floats] = [np.zeros(len(beyond))]
+    log: list[float] = [0.0]
     for shape in SHAPES:
         for scale, unusual in zip(scales * (1.0 + shape), SCALES, strict=True):
             upto = _survival(far / scale, shape)

@@ -30,7 +30,7 @@ SHARES = {PARENT: 0.3, FIRST: 0.4, NEXT: 0.6}
 
 
 def renamed(request: Any, name: Callable[[str], str]) -> Any:
-    """Return a request or a measurement with other names of columns: all texts in it but those of noise are names."""
+    """Return a step or a measurement with other names: all texts in it but those of noise name columns or steps."""
     if isinstance(request, str):
         return name(request)
     if isinstance(request, list | tuple):
@@ -57,21 +57,15 @@ def view_evidence(evidence: Evidence[Any], place: int, rows: int | None) -> Evid
     )  # fmt: skip
     start = view.full("")
     releases = {
-        label.removeprefix(start): tuple(view_release(one, view) for one in several)
+        label.removeprefix(start): tuple(renamed(one, lambda name: name.removeprefix(start)) for one in several)
         for label, several in evidence.releases.items()
         if label.startswith(start)
     }
     return evidence.part(view.name, own, releases)
 
 
-def view_release(release: Any, view: View) -> Any:
-    """Return a release about one table of persons under the table's own names."""
-    start = view.full("")
-    return renamed(release, lambda name: name.removeprefix(start))
-
-
 def for_linked_rows(method: Method[Any]) -> Method[Any]:
-    """The method, also for schemas whose persons are told by first rows and steps; for others it is as it was."""
+    """Return the method for longitudinal schemas, too; for others it is unchanged."""
 
     def ask(evidence: Evidence[Any]) -> Step | None:
         views = views_of(evidence.setting.schema)
@@ -80,21 +74,18 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
         for place, view in enumerate(views):
             step = method.ask(_part(evidence, place))
             if step is not None:
-                return replace(renamed(step, view.full), label=view.full(step.label))
+                return renamed(step, view.full)
         return None
 
     @remembered
     def first(evidence: Evidence[Any]) -> TableModel:
-        return method.estimate(_first_part(evidence))
+        return method.estimate(view_evidence(evidence, 0, evidence.setting.rows))
 
     def _part(evidence: Evidence[Any], place: int) -> Evidence[Any]:
         rows = evidence.setting.rows
         if rows is not None and place:
             rows = _with_rows(first(evidence), place)
         return view_evidence(evidence, place, rows)
-
-    def _first_part(evidence: Evidence[Any]) -> Evidence[Any]:
-        return view_evidence(evidence, 0, evidence.setting.rows)
 
     def estimate(evidence: Evidence[Any]) -> TableModel:
         views = views_of(evidence.setting.schema)
