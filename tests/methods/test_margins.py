@@ -16,16 +16,8 @@ from sklar.accounting.events import CountEvent
 from sklar.accounting.unit import Unit
 from sklar.errors import UsageError
 from sklar.methods.evidence import measure_all
-from sklar.methods.margins import (
-    MarginOptions,
-    MarginStage,
-    MeasuredMargins,
-    known_total,
-    margin_noise,
-    margin_steps,
-    outline_margins,
-    plan_margins,
-)
+from sklar.methods.margin_plan import MarginOptions, margin_noise, outline_margins, plan_margins
+from sklar.methods.margins import MarginStage, MeasuredMargins, known_total, margin_steps
 from sklar.model.margins.bins import anchors
 from sklar.schema.columns import Boolean, Category, Ordinal
 from sklar.schema.grid import held

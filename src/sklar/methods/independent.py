@@ -12,16 +12,8 @@ from sklar.errors import UsageError
 from sklar.methods.dpcopula.margins import NamedStage, outline_named, transformed_steps
 from sklar.methods.evidence import Evidence, Step
 from sklar.methods.expectation import expect_margins
-from sklar.methods.margins import (
-    MarginOptions,
-    MarginStage,
-    MarginSteps,
-    Repair,
-    known_total,
-    margin_steps,
-    outline_margins,
-    plan_margins,
-)
+from sklar.methods.margin_plan import MarginOptions, Repair, outline_margins, plan_margins
+from sklar.methods.margins import MarginStage, MarginSteps, known_total, margin_steps
 from sklar.methods.method import Method, Outline, require_listed
 from sklar.model.independent import IndependentModel
 from sklar.schema.table import Schema

@@ -20,15 +20,8 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
 from sklar.methods.evidence import Choose, Evidence, Measure, Setting, Step, remembered
-from sklar.methods.margins import (
-    MarginOptions,
-    MarginStage,
-    MarginSteps,
-    MeasuredMargins,
-    known_total,
-    margin_steps,
-    outline_margins,
-)
+from sklar.methods.margin_plan import MarginOptions, outline_margins
+from sklar.methods.margins import MarginStage, MarginSteps, MeasuredMargins, known_total, margin_steps
 from sklar.methods.method import Outline
 from sklar.model.margins.bins import lay_out_column
 from sklar.model.margins.fit import spread

@@ -19,7 +19,7 @@ from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.methods.dpcopula.margins import MarginName, margin_options, outline_named
-from sklar.methods.margins import plan_margins
+from sklar.methods.margin_plan import plan_margins
 from sklar.methods.method import Outline, require_listed, require_number
 from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
 from sklar.release.blocks import BlockMeans

@@ -20,7 +20,8 @@ from sklar.methods.few_rows.sums import (
     request_pairs,
     request_star,
 )
-from sklar.methods.margins import MarginOptions, MarginStage, margin_steps
+from sklar.methods.margin_plan import MarginOptions
+from sklar.methods.margins import MarginStage, margin_steps
 from sklar.methods.vine.options import told_by_sums
 from sklar.model.latent.indirect import Moment, Moments, fit_normals
 from sklar.model.latent.model import LatentNormalModel

@@ -15,7 +15,8 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.methods.evidence import Evidence, Setting, remembered
 from sklar.methods.few_rows.fit import FewRowsStage, MeasuredFewRows, few_rows_steps, fit_measured
-from sklar.methods.margins import MarginOptions, MarginStage, MeasuredMargins, known_total, margin_steps
+from sklar.methods.margin_plan import MarginOptions
+from sklar.methods.margins import MarginStage, MeasuredMargins, known_total, margin_steps
 from sklar.methods.vine.axes import MeasuredTable, VineAxis, lay_out_axes, read_tables
 from sklar.methods.vine.calibrate import Calibrated, calibrate_vine
 from sklar.methods.vine.classwise import TargetTables, root_at_target, target_tables

@@ -16,7 +16,7 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.methods.expectation import Expectation, expect_dependence
 from sklar.methods.few_rows.shares import PAIRS_RESOLUTION, pairs_noise
-from sklar.methods.margins import outline_margins
+from sklar.methods.margin_plan import outline_margins
 from sklar.methods.method import Outline
 from sklar.methods.vine.look import MOST_TRIPLES
 from sklar.methods.vine.options import (
