@@ -6,10 +6,8 @@ says that an argument is wrong is a ValueError, too, so that callers who know no
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Sequence
-from types import FrameType
 
 
 class SklarError(Exception):
@@ -137,8 +135,10 @@ class WeakPromiseWarning(SklarWarning):
 
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the call by which a user entered the package, however deep inside it the reason was found."""
-    frame: FrameType | None = sys._getframe(1)
-    level = found = 1
+    import inspect  # slow to load, and rarely needed
+
+    frame = inspect.currentframe()
+    level = found = 0
     while frame is not None:
         level += 1
         if frame.f_globals.get("__name__", "").partition(".")[0] == "sklar":
