@@ -122,3 +122,21 @@ def test_an_estimate_follows_its_measurements() -> None:
     other = VINE.refit(evidence_of(setting, moved))
     assert model_difference(model, other) != 0.0
     assert model_difference(other, VINE.refit(evidence_of(setting, moved))) == 0.0
+
+
+def test_a_step_that_was_read_before_it_was_measured_stops_the_fit() -> None:
+    evidence = Evidence(setting=make_setting(SCHEMA, None, 1.0))
+    assert evidence.measured("margins") == ()
+    with pytest.raises(AssertionError, match="read before they were measured: margins"):
+        evidence.add("margins", ())
+    part = evidence.part("view", evidence.setting, {})
+    part.measured("pairs")
+    with pytest.raises(AssertionError, match="read before they were measured: pairs"):
+        evidence.part("view", evidence.setting, {"pairs": ()})
+
+
+def test_a_step_that_is_asked_for_twice_is_not_charged_twice() -> None:
+    door = open_door(SCHEMA, CODES)
+    with pytest.raises(AssertionError, match="'same' is asked for twice"):
+        measure_all(lambda evidence: measure("same"), make_setting(SCHEMA, None, 1.0), door)
+    assert door.labels == ["same"]

@@ -56,6 +56,16 @@ class SpyCounts(Counts):
     """A query that could do anything when it is asked for its columns."""
 
 
+class SpyScores(Scores):
+    """Scores that count themselves as fewer, so that less is charged, under the name of the real module."""
+
+    __module__ = Scores.__module__
+
+    @property
+    def count(self) -> int:
+        return 1
+
+
 class SpyRequest(Request):
     """A request that could do anything when it is asked for its query."""
 
@@ -66,6 +76,8 @@ class SpyRequest(Request):
         ([lambda rows: rows], "only Request objects"),
         ([plain("sex").query], "only Request objects"),
         ([SpyRequest(query=plain("sex").query, noise=NOISE)], "only Request objects"),
+        ([Request(query=PairSums(scores=SpyScores(columns=("sex",), lookups=(CODES["sex"],))), noise=NOISE)],
+         "never functions"),
         ([Request(query=lambda rows: rows, noise=NOISE)], "never functions"),  # type: ignore[arg-type]
         ([Request(query=NOISE, noise=NOISE)], "not on the list"),  # type: ignore[arg-type]
         ([Request(query=SpyCounts(columns=("sex",), partitions=(CODES["sex"],)), noise=NOISE)], "never functions"),

@@ -65,12 +65,15 @@ CASES: dict[str, Case] = {
     ),
     "choose": (
         lambda door: door.choose(TAIL, 1.0, "step", picks=2), choice_digest(TAIL, 1.0, 2),
-        Choice(indices=(1, 3), epsilon=1.0, score=TAIL), [{"indices": (1,)}, {"indices": (1, 2, 3)}],
+        Choice(indices=(1, 3), epsilon=1.0, score=TAIL),
+        [{"indices": (1,)}, {"indices": (1, 2, 3)}, {"indices": (1, 1)}, {"indices": (1, 4)}, {"epsilon": 1e-9}],
     ),
     "discover": (
         lambda door: door.discover([LABELS], "step"), request_digest((LABELS,)),
         FoundLabels(discovery=LABELS, labels=("x",), counts=np.array([20])),
-        [{"discovery": replace(LABELS, noise=LESS)}, {"discovery": replace(LABELS, threshold=8)}],
+        [{"discovery": replace(LABELS, noise=LESS)}, {"discovery": replace(LABELS, threshold=8)},
+         {"counts": np.array([8])}, {"counts": np.array([20, 30])}, {"counts": np.array([20.0])},
+         {"labels": ("x", "x"), "counts": np.array([20, 20])}, {"labels": ("y", "x"), "counts": np.array([20, 20])}],
     ),
 }  # fmt: skip
 

@@ -54,7 +54,7 @@ SUM_RULES: dict[type, SumRule] = {
 
 
 def exact_values(queries: Sequence[Query], rows: CountedRows) -> list[WholeNumbers]:
-    """Return the exact values of queries in whole units of their `lattice_step`; all tables come from one pass."""
+    """Return the exact values of queries in whole units of their `lattice_step`; tables come from one pass."""
     tables = [query for query in queries if isinstance(query, Counts | Interaction)]
     counts = iter(exact_counts(rows, [_spec(query) for query in tables]) if tables else ())
     found: list[WholeNumbers] = []

@@ -1,4 +1,4 @@
-"""Every measurement of a fit as a noisy linear statistic: each number is the sum over rows of a known function."""
+"""Measurements of a fit that are sums over rows of known functions: tables, and products of scores."""
 
 from __future__ import annotations
 
@@ -153,7 +153,11 @@ def linear_measurements(fitted: Fitted) -> LinearMeasurements:
 
 
 def _products(measurement: Measurement) -> Iterator[Linear]:
-    """Products that are summed over all rows, each on its own; other sums are not linear, or of one column."""
+    """Products that are summed over all rows, each on its own.
+
+    Left out are averages over pairs or blocks of rows, nominal levels, products within classes and coefficients of one
+    column.
+    """
     query, found = measurement.query, list[tuple[tuple[str, str], tuple[int, int], float]]()
     if isinstance(query, PairSums) and query.contrasts is None:
         names = query.scores.columns

@@ -1,6 +1,7 @@
-"""The DP systems: each a package or file that is handed a Door, never rows, and returns a model.
+"""The DP systems: each a package or file with two functions of an `Evidence`, `ask` and `estimate`.
 
-A method decides what is asked, with which noise, and in which order; it reads no row, draws no noise and holds no
-formula that others need (those are in `sklar.model`). Start with `method`, what each must offer, and `registry`, the
-list; `independent` is the shortest, `vine` the default.
+`ask` decides what is measured next, with which noise; `estimate` makes the model from all measurements. Neither sees
+rows or a Door, draws noise, or holds a formula that others need (those are in `sklar.model`). Start with `evidence`,
+the loop of a fit, then `method`, what each system must offer, and `registry`, the list; `independent` is the shortest,
+`vine` the default.
 """

@@ -55,7 +55,7 @@ class Setting(Generic[Options]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Measure:
-    """A step that measures queries, all from one pass over the rows."""
+    """A step that measures queries; its tables of counts come from one pass over the rows."""
 
     label: str
     requests: tuple[Request, ...]
@@ -80,6 +80,8 @@ class Discover:
 
 
 Step = Measure | Choose | Discover
+READ_AS_ABSENT = "labels that were read as never asked for"
+"""Key of `Evidence.known`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -101,7 +103,7 @@ class Evidence(Generic[Options]):
 
     def measured(self, label: str) -> tuple[Measurement, ...]:
         """Return the measurements of a step; none if it was not asked for."""
-        return tuple(one for one in self.releases.get(label, ()) if isinstance(one, Measurement))
+        return tuple(one for one in self._read(label) if isinstance(one, Measurement))
 
     def chosen(self, label: str) -> tuple[int, ...]:
         """Return the candidates that a step picked."""
@@ -111,17 +113,29 @@ class Evidence(Generic[Options]):
 
     def found(self, label: str) -> tuple[FoundLabels, ...]:
         """Return the labels that a step found; none if it was not asked for."""
-        return tuple(one for one in self.releases.get(label, ()) if isinstance(one, FoundLabels))
+        return tuple(one for one in self._read(label) if isinstance(one, FoundLabels))
+
+    def _read(self, label: str) -> tuple[Release, ...]:
+        if label not in self.releases:
+            self.known.setdefault(READ_AS_ABSENT, set()).add(label)
+        return self.releases.get(label, ())
 
     def add(self, label: str, releases: Sequence[Release]) -> Evidence[Options]:
         """Return the evidence with one more step."""
-        return replace(self, releases={**self.releases, label: tuple(releases)})
+        assert label not in self.releases, f"the step '{label}' was measured twice"
+        return replace(self, releases={**self.releases, label: tuple(releases)}).checked()
+
+    def checked(self) -> Evidence[Options]:
+        """Return the evidence; refuse it if a step was read before it was measured: results would be stale."""
+        early = self.known.get(READ_AS_ABSENT, set[str]()) & set(self.releases)
+        assert not early, f"steps were read before they were measured: {', '.join(sorted(early))}"
+        return self
 
     def part(
         self, key: Any, setting: Setting[Options], releases: Mapping[str, tuple[Release, ...]]
     ) -> Evidence[Options]:
         """Return evidence about a part of the fit, which remembers its own results from call to call."""
-        return Evidence(setting=setting, releases=releases, known=self.known.setdefault(("part", key), {}))
+        return Evidence(setting=setting, releases=releases, known=self.known.setdefault(("part", key), {})).checked()
 
 
 def evidence_of(setting: Setting[Options], recorded: Sequence[Recorded]) -> Evidence[Options]:
@@ -146,7 +160,11 @@ def remembered(function: Callable[[Evidence[Any]], T]) -> Callable[[Evidence[Any
 
 
 def ask_in_order(evidence: Evidence[Any], *stages: Callable[[Evidence[Any]], Step | None]) -> Step | None:
-    """Return the first step of some stages that is not measured yet. Each stage should be `remembered`."""
+    """Return the first step of some stages that is not measured yet.
+
+    A stage is a `remembered` function that returns its one step whenever it is called, or the `ask` of several steps,
+    which returns None once all of them are measured.
+    """
     for stage in stages:
         step = stage(evidence)
         if step is not None and step.label not in evidence:
@@ -171,5 +189,6 @@ def measure_all(
     # With BLAS on one thread, whoever asks and estimates from the same measurements gets the same bits.
     with one_blas_thread():
         while last not in evidence.releases and (step := ask(evidence)) is not None:
+            assert step.label not in evidence, f"the step '{step.label}' is asked for twice"  # before it is charged
             evidence = evidence.add(step.label, answer_step(door, step))
     return evidence

@@ -76,7 +76,7 @@ class MeasuredMargins:
 
     Attributes:
         margins: One per modelled column, in schema order.
-        histograms: Those released of each column, the first one first, as far as the column's unit allows.
+        histograms: Those of each column in the order measured, without the one by units; recoded if a unit was found.
         rows: Estimated (or public) number of rows.
         rows_sigma: Its standard deviation; 0 when it is public.
     """

@@ -60,6 +60,7 @@ class PrivateDoor:
         return self._rows.exact_persons if self._unit.neighbours == "replace" else None
 
     def measure(self, requests: Sequence[Request], label: str) -> tuple[Measurement, ...]:
+        requests = tuple(requests)  # a list could change between charge and read
         check_requests(requests, self._schema, self.public_rows)
         queries = [request.query for request in requests]
         require_room(queries, self._schema)  # before anything is charged

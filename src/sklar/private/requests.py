@@ -15,11 +15,19 @@ from sklar.private.noise import require_samplable
 from sklar.release.choices import Candidate, Discovery, Score, SplitNorms, TableDistance, TailNorms
 from sklar.release.counts import Counts, Interaction, PairCounts, Partitioned
 from sklar.release.measurements import Query, Request
+from sklar.release.scores import Scores
+from sklar.release.sphere import Contrasts
 from sklar.release.taus import SampledTaus, TauVector
 from sklar.rows.codes.table import stored_places
 from sklar.schema.columns import Labels
 from sklar.schema.coordinates import views_of
 from sklar.schema.table import Schema
+
+FROZEN_TYPES = frozenset(
+    {Request, Noise, Counts, PairCounts, Interaction, Scores, Contrasts, Candidate, TableDistance, TailNorms,
+     SplitNorms, Discovery, *SUM_RULES}
+)  # fmt: skip
+"""All classes that a request may be made of. A subclass is another class: it could carry code."""
 
 
 def check_requests(requests: Sequence[Request], schema: Schema, public_rows: int | None) -> None:
@@ -45,6 +53,8 @@ def _check_query(query: Query, schema: Schema, public_rows: int | None) -> None:
         return
     if type(query) not in SUM_RULES:
         raise DoorError("this query is not on the list of queries with a proved sensitivity")
+    if {name for name, _ in query.reads} != set(query.columns):
+        raise DoorError("a query must state the number of base codes of every column that it reads")
     for name, codes in query.reads:
         _check_columns((name,), schema)
         if codes != schema.size(name):
@@ -65,7 +75,7 @@ def check_score(score: Score, epsilon: float, picks: int, schema: Schema) -> Non
             raise DoorError("penalties must be finite, and at most one for each bin")
         return
     if type(score) is SplitNorms:
-        _check_choice(score, score.candidates, epsilon, picks)
+        _check_choice(score, score.count, epsilon, picks)
         _check_columns((score.column,), schema)
         _check_partitions((score.column,), (score.partition,), schema)
         if score.end > int(score.partition.max()) + 1:
@@ -166,7 +176,8 @@ def _require_frozen(value: object, depth: int = 0) -> None:
     if type(value) is tuple:
         for item in value:
             _require_frozen(item, depth + 1)
-    elif dataclasses.is_dataclass(value) and type(value).__module__.startswith(("sklar.release.", "sklar.accounting.")):
+    elif type(value) in FROZEN_TYPES:
+        assert dataclasses.is_dataclass(value)
         for field in dataclasses.fields(value):
             _require_frozen(getattr(value, field.name), depth + 1)
     else:

@@ -63,6 +63,11 @@ class TableDistance:
     bonuses: tuple[float, ...] = ()
 
     @property
+    def count(self) -> int:
+        """Number of candidates."""
+        return len(self.candidates)
+
+    @property
     def tables(self) -> tuple[Counts, ...]:
         """The tables whose exact counts the scores need."""
         return tuple(Counts(columns=one.columns, partitions=one.partitions) for one in self.candidates)
@@ -106,6 +111,11 @@ class TailNorms(_HistogramScore):
             raise DoorError("penalties must be a one-dimensional array of numbers")
         object.__setattr__(self, "penalties", _freeze_floats(self.penalties))
 
+    @property
+    def count(self) -> int:
+        """Number of candidates."""
+        return len(self.penalties)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SplitNorms(_HistogramScore):
@@ -131,8 +141,8 @@ class SplitNorms(_HistogramScore):
             raise DoorError(f"up to {MAX_SPLIT_BINS:,} bins are cut into 2 to {MAX_RUNS} runs, of one bin at least")
 
     @property
-    def candidates(self) -> int:
-        """Number of beginnings."""
+    def count(self) -> int:
+        """Number of candidates: beginnings of the last run."""
         return self.end - self.runs + 1
 
 

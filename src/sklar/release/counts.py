@@ -25,8 +25,9 @@ counts, that is x / N = a_1 (x) ... (x) a_m with a = e_i - 1/K, for which |a|_2^
   x - y is a mean of differences of two rows, and what either lacks to a whole vote only shortens it, since one row
   alone is shorter than the worst difference. So both bounds are those of one row.
 
-Noise of the same sigma thus costs prod (1 - 1/K_j) of what the table of counts would: a quarter for 2 x 2. The L1 norm
-is never less than that of counts, so Laplace noise gains nothing. Reference: Xiao, He, Zhang, Kifer (2023), "An optimal
+Noise of the same sigma thus costs prod (1 - 1/K_j) of what the table of counts would when rows come or go (a quarter
+for 2 x 2), and that over the smallest factor when they are replaced (a half). The L1 norm is never less than that of
+counts, so Laplace noise gains nothing. Reference: Xiao, He, Zhang, Kifer (2023), "An optimal
 and scalable matrix mechanism for noisy marginals".
 """
 

@@ -13,10 +13,10 @@ from sklar.release.measurements import Choice, FoundLabels, Measurement, Request
 
 
 class Door(Protocol):
-    """Answers requests. Each call charges the ledger first, then reads the rows once, then adds noise, then records."""
+    """Answers requests. The Door over rows charges the ledger first, then reads, adds noise and records."""
 
     def measure(self, requests: Sequence[Request], label: str) -> tuple[Measurement, ...]:
-        """Measure queries with noise, all from one pass over the rows."""
+        """Measure queries with noise; tables of counts come from one pass over the rows."""
         ...
 
     def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> Choice:

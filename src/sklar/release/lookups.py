@@ -17,7 +17,7 @@ Partition = Lookup
 
 
 def freeze_partition(array: object) -> Partition:
-    """Return a read-only int32 copy of a partition, so that it cannot change after it was checked."""
+    """Return a read-only int32 partition, a copy unless it is one already, so that it cannot change once checked."""
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu" or array.ndim != 1 or not array.size:
         raise DoorError("a lookup must be a one-dimensional array of integers, one group for each base code")
     if array.min() < 0 or array.max() >= 2**31:
@@ -50,4 +50,4 @@ def code_counts(columns: tuple[str, ...], lookups: tuple[Lookup, ...]) -> tuple[
 def require(truth: object, rule: str) -> None:
     """Refuse a query that breaks a rule."""
     if not truth:
-        raise DoorError(f"this feature cannot be summed: {rule}.")
+        raise DoorError(f"this query is refused: {rule}.")

@@ -197,7 +197,12 @@ def _release(entry: dict[str, Any], asked: Asked, label: str) -> Release:
         if not isinstance(asked, Discovery):
             raise TypeError("labels answer a discovery")
         labels = tuple(str(one) for one in entry["labels"])
-        return FoundLabels(discovery=asked, labels=labels, counts=_numbers(entry))
+        if tuple(entry["shape"]) != (len(labels),):  # before anything is unpacked
+            raise ValueError("each label has one count")
+        found = FoundLabels(discovery=asked, labels=labels, counts=_numbers(entry))
+        if not is_found(found):
+            raise ValueError("the labels are not those of the discovery")
+        return found
     if not isinstance(asked, Query):
         raise TypeError("a measurement answers a query")
     if tuple(entry["shape"]) != values_shape(asked):  # before anything is unpacked
@@ -212,6 +217,12 @@ def _release(entry: dict[str, Any], asked: Asked, label: str) -> Release:
 def values_shape(query: Query) -> tuple[int, ...]:
     """Return the shape of the values of a query."""
     return (int(query.pair_cells.sum()),) if isinstance(query, PairCounts) else query.shape
+
+
+def is_found(labels: FoundLabels) -> bool:
+    """Return whether labels are different, in order, and passed the threshold of their discovery."""
+    ordered = list(labels.labels) == sorted(set(labels.labels)) and labels.counts.shape == (len(labels.labels),)
+    return ordered and labels.counts.dtype == np.int64 and bool((labels.counts >= labels.discovery.threshold).all())
 
 
 def is_sound(measurement: Measurement) -> bool:

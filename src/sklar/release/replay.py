@@ -27,6 +27,7 @@ from sklar.release.measurements import (
     RecordedLine,
     Release,
     Request,
+    is_found,
     is_sound,
 )
 
@@ -62,7 +63,7 @@ class ReplayDoor:
         """Return the recorded choice of this step."""
         events = choice_events(epsilon, picks, label, self.unit)
         (release,) = self._take(events, choice_digest(score, epsilon, picks), [score])
-        if not isinstance(release, Choice) or len(release.indices) != picks:
+        if not isinstance(release, Choice) or not _is_choice(release, score, epsilon, picks):
             raise _unanswered(label)
         return release
 
@@ -72,6 +73,7 @@ class ReplayDoor:
         releases = self._take(events, request_digest(tuple(requests)), requests)
         found = tuple(release for release in releases if isinstance(release, FoundLabels))
         self._require(tuple(one.discovery for one in found) == tuple(requests), label)
+        self._require(all(is_found(one) for one in found), label)
         return found
 
     def require_end(self) -> None:
@@ -97,6 +99,13 @@ class ReplayDoor:
     def _require(self, answered: bool, label: str) -> None:
         if not answered:
             raise _unanswered(label)
+
+
+def _is_choice(release: Choice, score: Score, epsilon: float, picks: int) -> bool:
+    """Whether a choice is of so many different candidates, by the mechanism that was asked for."""
+    candidates = range(score.count)
+    picked = len(release.indices) == len(set(release.indices)) == picks
+    return picked and all(index in candidates for index in release.indices) and release.epsilon == float(epsilon)
 
 
 def _unanswered(label: str) -> DoorError:

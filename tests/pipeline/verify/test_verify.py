@@ -422,6 +422,27 @@ def test_what_was_paid_for_before_cannot_be_left_out(tmp_path: Path) -> None:
     assert wrong(found) == {"ledger"}
 
 
+def test_the_lines_of_what_was_paid_for_hold_nothing_but_releases(tmp_path: Path) -> None:
+    """A line that is read and written anew could carry any text, as one about a row."""
+    facts = sklar.Schema({"age": sklar.Integer(0, 1000, source={"lower": "pay", "upper": "pay"})})
+    sklar.fit(people(300)[["age"]], facts, method="independent", epsilon=5.0).save(tmp_path / "m.sklar")
+    assert sklar.verify(tmp_path / "m.sklar").ok
+
+    def chatty(stored: Stored) -> Stored:
+        lines = [line[:-1] + ',"more":"row 17"}' for line in stored.fit["paid"]["releases"]]
+        return dataclasses.replace(stored, fit={**stored.fit, "paid": {**stored.fit["paid"], "releases": lines}})
+
+    assert "price" in wrong(sklar.verify(forged_in(tmp_path, chatty)))
+
+
+@pytest.mark.parametrize("fact", [{"rows": 300}, {"rows": 300.5}, {"seed": 2**63}, {"seed": -1}], ids=str)
+def test_facts_of_a_fit_that_are_not_public_are_refused(place: Path, fact: dict[str, Any]) -> None:
+    def other(stored: Stored) -> Stored:
+        return dataclasses.replace(stored, fit={**stored.fit, **fact})
+
+    assert "price" in wrong(sklar.verify(forged_in(place, other)))
+
+
 @pytest.mark.parametrize("told", [{"name": "others"}, {"epsilon": 0.01}, {"cap": (0.01, 1e-9)}, {"fits": 7}], ids=str)
 def test_a_claim_of_another_ledger_or_total_is_found(place: Path, told: dict[str, Any]) -> None:
     def other(stored: Stored) -> Stored:

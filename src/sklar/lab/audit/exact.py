@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Floats
+from sklar.release.blocks import BlockMeans
 from sklar.release.choices import Score, SplitNorms, TableDistance, TailNorms
 from sklar.release.coefficients import BASIS_BITS, Coefficients
 from sklar.release.counts import Counts, Interaction, PairCounts, Partitioned
@@ -64,7 +65,11 @@ def exact_sums(feature: SumsQuery, codes: Codes) -> Floats | None:
         return _pairs(feature, codes)
     if isinstance(feature, Coefficients):
         return _coefficients(feature, codes)
-    return _orders(feature, codes) if isinstance(feature, TauVector) and type(feature) is not SampledTaus else None
+    if isinstance(feature, SampledTaus | BlockMeans):
+        return None
+    if isinstance(feature, TauVector):
+        return _orders(feature, codes)
+    raise TypeError(f"an audit does not know the exact values of {type(feature).__name__}")
 
 
 def _points(scores: Scores, codes: Codes) -> Floats:

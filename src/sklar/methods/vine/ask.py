@@ -97,7 +97,7 @@ def _pair_choice(evidence: VineEvidence) -> PairChoice | None:
 
 def _paired_columns(evidence: VineEvidence) -> int:
     """Number of columns whose pairs are measured: the target is linked apart where rows are few."""
-    return len(axes_of(evidence)) - (_links_measured(evidence))
+    return len(axes_of(evidence)) - int(_links_measured(evidence))
 
 
 def _links_measured(evidence: VineEvidence) -> bool:

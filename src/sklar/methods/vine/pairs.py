@@ -160,9 +160,9 @@ def choose_pairs(
 ) -> PairChoice:
     """Pick pairs by how far their coarse table is from independence under the released margins.
 
-    The score of a pair is the L1 distance between its exact table and a public estimate, which one row moves by one
-    (mutual information would move by much more), minus what chance alone would give. Each pick is an exponential
-    mechanism on one and the same list of scores.
+    The score of a pair is the L1 distance between its exact table and a public estimate, which one row moves by one, or
+    by two if it is replaced (mutual information would move by much more), minus what chance alone would give. Each pick
+    is an exponential mechanism on one and the same list of scores.
 
     Args:
         allowance: for all picks together.

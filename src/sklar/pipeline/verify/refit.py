@@ -8,7 +8,7 @@ same lines as any ledger (`sklar.accounting.ledger.filters`), so what it adds up
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,6 +81,7 @@ def refit(stored: Stored) -> Refit:
     before = _before(stored) if paid is None else _paid(ledger, stored, unit)
     schema = fitted_coordinates(before.schema, (margin.column for margin in stored.model.margins)).schema
     budget, allowance = Budget(**facts["budget"]), Allowance(**facts["allowance"])
+    _require_public_facts(facts, unit)
     setting = Setting(
         schema=schema, options=options, allowance=allowance, unit=unit, rows=facts["rows"], prior=stored.prior,
         generator=lambda: generator(facts["seed"]),
@@ -105,6 +106,15 @@ def refit(stored: Stored) -> Refit:
     asked = Budget(**facts.get("asked", facts["budget"]))
     found = with_own_price(found, before.schema, records, asked, ledger, reading_of(stored))
     return Refit(method=method, model=model, schema=found, notes=before.notes, ledger=ledger, records=records)
+
+
+def _require_public_facts(facts: Mapping[str, Any], unit: Unit) -> None:
+    """Refuse a number of rows that is not public, and a seed that no fit has."""
+    rows, seed = facts["rows"], facts["seed"]
+    if (type(rows) is not int or rows < 0) if unit.neighbours == "replace" else rows is not None:
+        raise DoorError("a number of rows is public under replace neighbours only")
+    if type(seed) is not int or not 0 <= seed < 2**63:
+        raise DoorError("the seed of the post-processing is not one that a fit draws")
 
 
 def reading_of(stored: Stored) -> tuple[tuple[str, str], ...]:
@@ -159,6 +169,8 @@ def _paid(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
     facts = measure_facts(setting, door)
     door.require_end()
     recorded = door.steps
+    if [record_line(step) for step in recorded] != list(paid["releases"]):
+        raise DoorError("the record of what was paid for says more than was released")
     account = ledger.reserve(
         method=FACTS, budget=budget, allowance=allowance, unit=unit, seed=0,
         fingerprint=facts_digest(public, budget, unit, stored.claim.version) + stated_digest(reading),
