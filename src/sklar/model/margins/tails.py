@@ -4,8 +4,8 @@ Where counts drown in noise a log-density has two modes: an empty tail, and a fl
 Laplace's method sees only the mode that it stands on, so that m empty cells would get about sigma sqrt(m) rows in half
 of all fits, spread up to the public bound. Here the cells beyond the outermost clearly occupied one have one more
 parameter, where they end, which is summed out exactly on a grid; or they go on as the bulk does. What a tail does not
-hold the bulk does, so the sum of the bulk's counts speaks about the tails, too: of 432 rows with a spike of 322 it shows
-the other 110, though each of their 52 cells is below its noise.
+hold the bulk does, so the sum of the bulk's counts says something about the tails, too: of 432 rows with a spike of 322
+it shows the other 110, though each of their 52 cells is below its noise.
 """
 
 from __future__ import annotations
