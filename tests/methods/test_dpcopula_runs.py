@@ -57,7 +57,7 @@ def test_split_scores_are_distances_from_the_best_runs(runs):
         slow.append(-min(np.linalg.norm(counts[:7] - even(counts, cut)) for cut in cuts))
     found = exact_split_norms(score, counts)
     np.testing.assert_allclose(found, slow, atol=1e-9)
-    assert len(found) == score.candidates
+    assert len(found) == score.count
 
 
 def test_large_counts_do_not_lose_their_errors():
