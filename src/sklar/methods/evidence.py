@@ -17,6 +17,7 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
 from sklar.arrays import one_blas_thread
+from sklar.errors import DoorError
 from sklar.release.choices import Discovery, Score
 from sklar.release.door import Door
 from sklar.release.measurements import Choice, FoundLabels, Measurement, Recorded, Release, Request
@@ -122,13 +123,15 @@ class Evidence(Generic[Options]):
 
     def add(self, label: str, releases: Sequence[Release]) -> Evidence[Options]:
         """Return the evidence with one more step."""
-        assert label not in self.releases, f"the step '{label}' was measured twice"
+        if label in self.releases:
+            raise DoorError(f"the step '{label}' was measured twice")
         return replace(self, releases={**self.releases, label: tuple(releases)}).checked()
 
     def checked(self) -> Evidence[Options]:
         """Return the evidence; refuse it if a step was read before it was measured: results would be stale."""
         early = self.known.get(READ_AS_ABSENT, set[str]()) & set(self.releases)
-        assert not early, f"steps were read before they were measured: {', '.join(sorted(early))}"
+        if early:
+            raise DoorError(f"steps were read before they were measured: {', '.join(sorted(early))}")
         return self
 
     def part(
@@ -189,6 +192,7 @@ def measure_all(
     # With BLAS on one thread, whoever asks and estimates from the same measurements gets the same bits.
     with one_blas_thread():
         while last not in evidence.releases and (step := ask(evidence)) is not None:
-            assert step.label not in evidence, f"the step '{step.label}' is asked for twice"  # before it is charged
+            if step.label in evidence:  # before it is charged again
+                raise DoorError(f"the step '{step.label}' is asked for twice")
             evidence = evidence.add(step.label, answer_step(door, step))
     return evidence
