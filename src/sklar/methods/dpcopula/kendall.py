@@ -20,8 +20,8 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
-from sklar.methods.dpcopula.margins import NamedStage, named_steps
 from sklar.methods.dpcopula.stages import (
+    MARGINS,
     StagedOptions,
     correlation_matrix,
     outline_stages,
@@ -78,15 +78,6 @@ class KendallOptions(StagedOptions):
 def plan(schema: Schema, options: KendallOptions) -> tuple[PlannedLine, ...]:
     """Margins and one vector of taus; empty if their noise is not set in advance."""
     return plan_stages(schema, options, TAUS)
-
-
-MARGINS = named_steps(
-    lambda evidence: NamedStage(
-        setting=evidence.setting,
-        allowance=evidence.setting.options.margin_stage(evidence.setting.allowance),
-        name=evidence.setting.options.margins,
-    )
-)
 
 
 def ask(evidence: Evidence[KendallOptions]) -> Step | None:

@@ -17,8 +17,8 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.calibrate import PlannedLine
 from sklar.accounting.unit import Unit
 from sklar.errors import NoSignalWarning, UsageError, warn_user
-from sklar.methods.dpcopula.margins import NamedStage, named_steps
 from sklar.methods.dpcopula.stages import (
+    MARGINS,
     StagedOptions,
     correlation_matrix,
     outline_stages,
@@ -70,15 +70,6 @@ class MleOptions(StagedOptions):
 def plan(schema: Schema, options: MleOptions) -> tuple[PlannedLine, ...]:
     """Margins and one vector of correlations; empty if their noise is not set in advance."""
     return plan_stages(schema, options, MEANS)
-
-
-MARGINS = named_steps(
-    lambda evidence: NamedStage(
-        setting=evidence.setting,
-        allowance=evidence.setting.options.margin_stage(evidence.setting.allowance),
-        name=evidence.setting.options.margins,
-    )
-)
 
 
 def ask(evidence: Evidence[MleOptions]) -> Step | None:

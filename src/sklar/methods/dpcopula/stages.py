@@ -18,7 +18,7 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
 from sklar.errors import UsageError
-from sklar.methods.dpcopula.margins import MarginName, margin_options, outline_named
+from sklar.methods.dpcopula.margins import MarginName, NamedStage, margin_options, named_steps, outline_named
 from sklar.methods.margin_plan import plan_margins
 from sklar.methods.method import Outline, require_listed, require_number
 from sklar.model.correlation.nearest import clipped_correlation, nearest_correlation
@@ -78,6 +78,16 @@ class StagedOptions:
     def vector_stage(self, allowance: Allowance) -> Allowance:
         """What the vector of correlations may spend."""
         return allowance.part(1 / (self.k + 1))
+
+
+MARGINS = named_steps(
+    lambda evidence: NamedStage(
+        setting=evidence.setting,
+        allowance=evidence.setting.options.margin_stage(evidence.setting.allowance),
+        name=evidence.setting.options.margins,
+    )
+)
+"""The margins of Kendall and MLE, asked for and estimated by the name that their options have."""
 
 
 def take_published(options: object, **own: object) -> None:
