@@ -68,9 +68,10 @@ class Partitioned:
         return code_counts(self.columns, self.partitions)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Counts(Partitioned):
-    """A contingency table on partitions of some columns."""
+class _Counted:
+    """What one contingency table and the tables of all pairs share."""
+
+    __slots__ = ()
 
     @property
     def resolution(self) -> float:
@@ -78,15 +79,21 @@ class Counts(Partitioned):
         return 1.0
 
     def sensitivity(self, unit: Unit) -> tuple[float, float]:
-        """L1 and L2 by which one person moves the table; the proof is in this module's docstring."""
+        """L1 and L2 by which one person moves each table; the proof is in this module's docstring."""
         return unit.l1, unit.l2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairCounts(Partitioned):
+class Counts(_Counted, Partitioned):
+    """A contingency table on partitions of some columns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairCounts(_Counted, Partitioned):
     """The contingency tables of all pairs of two or more columns, without an object for each of maybe 500,000 pairs.
 
-    Values are one vector: the tables (0, 1), (0, 2), ... one after the other, each with the later column fastest.
+    Each table is charged. Values are one vector: the tables (0, 1), (0, 2), ... one after the other, each with the
+    later column fastest.
     """
 
     @property
@@ -100,15 +107,6 @@ class PairCounts(Partitioned):
         first, second = np.triu_indices(len(self.columns), 1)
         groups = np.array(self.shape, dtype=np.int64)
         return groups[first] * groups[second]
-
-    @property
-    def resolution(self) -> float:
-        """Counts are whole numbers."""
-        return 1.0
-
-    def sensitivity(self, unit: Unit) -> tuple[float, float]:
-        """L1 and L2 by which one person moves each of the tables; they are charged one by one."""
-        return unit.l1, unit.l2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
