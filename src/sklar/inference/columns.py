@@ -56,11 +56,11 @@ def known_rows(tables: Sequence[Measurement], without: str, public: int | None) 
     """The number of rows as all histograms but those of one column tell it, each by the sum of its cells."""
     if public is not None:
         return KnownRows(rows=float(public), sigma=0.0)
-    told = [t for t in tables if t.values.size == 1 or (len(t.query.columns) == 1 and t.query.columns[0] != without)]
-    if not told:
+    others = [t for t in tables if t.values.size == 1 or (len(t.query.columns) == 1 and t.query.columns[0] != without)]
+    if not others:
         return KnownRows(rows=0.0, sigma=math.inf)
-    weight = np.array([1.0 / (t.values.size * t.sigma**2) for t in told])
-    sums = np.array([float(t.values.sum()) for t in told])
+    weight = np.array([1.0 / (t.values.size * t.sigma**2) for t in others])
+    sums = np.array([float(t.values.sum()) for t in others])
     return KnownRows(rows=float(weight @ sums / weight.sum()), sigma=float(weight.sum() ** -0.5))
 
 
@@ -224,9 +224,9 @@ def _tail(
     found, weight = np.stack(possible), np.array(log)
     for table, part in zip(tables, parts, strict=True):
         groups = np.setdiff1d(part[beyond], np.delete(part, beyond))
-        told = found @ (part[beyond][:, None] == groups).astype(np.float64)
-        variance = table.sigma**2 + told
-        weight -= 0.5 * ((table.values[groups] - told) ** 2 / variance + np.log(variance)).sum(axis=1)
+        expected_counts = found @ (part[beyond][:, None] == groups).astype(np.float64)
+        variance = table.sigma**2 + expected_counts
+        weight -= 0.5 * ((table.values[groups] - expected_counts) ** 2 / variance + np.log(variance)).sum(axis=1)
     weight = np.exp(weight - weight.max())
     return Tail(cells=beyond, tables=found, weight=weight / weight.sum())
 

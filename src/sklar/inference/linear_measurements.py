@@ -98,7 +98,7 @@ class LinearMeasurements:
         return known_rows(self.tables, "", self.fitted.setting.rows).sigma
 
     def column(self, name: str, unbiased: bool) -> ColumnSums | None:
-        """What is told of one column, without belief in its tails if asked for."""
+        """Return what the histograms of one column show; `unbiased` leaves out assumptions about its tails."""
         if (name, unbiased) not in self._columns:
             at, schema = self.fitted.schema.modelled.index(name), self.fitted.schema
             own = [table for table in self.tables if table.query.columns == (name,) and counts_cells(table, schema)]

@@ -29,7 +29,7 @@ VALUES_SHARE = 0.1
 """Part of the whole that goes to the search for heavy single values, and at most half a column's share each."""
 UNITS_SHARE, MOST_UNITS_SHARE = 0.012, 0.03
 """Part of the whole that goes to the unit and the heaps of a column of numbers, and most for all of them: of 13 columns
-with 5,960 rows at epsilon 1 a count then has a noise of 90, which tells loans in hundreds."""
+with 5,960 rows at epsilon 1 a count then has a noise of 90, enough to see that loans are in hundreds."""
 CELLS_POWER = 1.0 / 3.0
 """A column's share grows with its number of bins to this power: more bins, more error at the same noise."""
 MOST_WEIGHTED_CELLS = 1024

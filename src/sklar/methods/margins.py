@@ -94,7 +94,7 @@ class MarginStage:
     Attributes:
         setting: That of the fit.
         allowance: What to spend on margins.
-        total: The number of rows, as far as it is known before: public, or measured.
+        total: The number of rows that is known before margins: public, or measured.
         options: How to measure and fit.
     """
 

@@ -90,12 +90,12 @@ def _auc_of(table: Measurement, share: Floats, rng: np.random.Generator) -> Scor
     """The scorecard scores a cell by the odds that the model gives the upper half of the target there."""
     if table.values.shape[-1] != 2:
         return None
-    mine, told = share.reshape(-1, 2), table.values.reshape(-1, 2)
+    mine, noisy = share.reshape(-1, 2), table.values.reshape(-1, 2)
     points = mine[:, 1] / np.maximum(mine.sum(axis=1), 1e-300)
-    fresh = rng.normal(0.0, table.sigma, (REDRAWN, *told.shape))
-    spread = float(np.std([auc(points, told + more) for more in fresh]))
+    fresh = rng.normal(0.0, table.sigma, (REDRAWN, *noisy.shape))
+    spread = float(np.std([auc(points, noisy + more) for more in fresh]))
     return ScorecardAuc(
-        columns=tuple(table.query.columns), model=auc(points, mine), value=auc(points, told),
+        columns=tuple(table.query.columns), model=auc(points, mine), value=auc(points, noisy),
         spread=spread,
     )  # fmt: skip
 

@@ -64,8 +64,9 @@ class FewRowsStage:
     @property
     def opening(self) -> FewRowsShares:
         """Shares until the star is known."""
-        told = told_by_sums(self.setting.schema)
-        return opening_shares(self.noise, self.target is not None, told) if self.shares is None else self.shares
+        if self.shares is not None:
+            return self.shares
+        return opening_shares(self.noise, self.target is not None, told_by_sums(self.setting.schema))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
