@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 import sklar
 from tests.page.conftest import Received, RunningStudio, finished, serious
@@ -164,12 +164,18 @@ def answer_all(page: Page) -> None:
     page.get_by_label("Who answers").first.fill("A. Custodian")
     for column in ("name", "note"):
         if page.get_by_role("button", name=f"Leave out {column}").count():
-            page.get_by_role("button", name=f"Leave out {column}").click()
+            press(page, page.get_by_role("button", name=f"Leave out {column}"))
     card = page.locator("#column-age")
     card.locator("summary").click()
     card.get_by_label("Lower").fill("0")
     card.get_by_label("Upper").fill("120")
-    card.get_by_role("button", name="Right is what stands here").click()
-    page.get_by_role("button", name="Pay for income").click()
+    press(page, card.get_by_role("button", name="Right is what stands here"))
+    press(page, page.get_by_role("button", name="Pay for income"))
     while (left := page.get_by_role("button", name="Confirm ")).count():
-        left.first.click()
+        press(page, left.first)
+
+
+def press(page: Page, button: Locator) -> None:
+    """Press a button and wait for the page it leads to, so that what is counted next is on that page."""
+    with page.expect_navigation():
+        button.click()
