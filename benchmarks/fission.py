@@ -17,7 +17,7 @@ import numpy as np
 import sklar
 from sklar.inference.checks.fission import fission
 from sklar.inference.checks.held_out import held_out
-from sklar.inference.checks.residuals import residuals
+from sklar.inference.checks.residuals import residuals, rows_behind
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.fitted import Fitted
 from sklar.inference.tables import all_tables, group_masses, measured_part, model_tables, partitions_of, shares_of_rows
@@ -78,7 +78,7 @@ def one_fit(rows: int, epsilon: float, method: str, seed: int, share: float) -> 
     errors = [true_error(*each) for each in zip(tables, shares, truth, strict=True)]
     order = [at for wanted in (True, False) for at, single in enumerate(singles) if single == wanted]
     held: dict[str, list[bool]] = {
-        "alarm": [any(r.contradicts for r in residuals(tables, drawn, [fitted.rows] * len(tables), DRAWN))]
+        "alarm": [any(r.contradicts for r in residuals(tables, drawn, rows_behind(fitted, tables), DRAWN))]
     }
     assert found is not None
     for at, score in zip(order, found.tables, strict=True):

@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.inference.checks.residuals import residuals
+from sklar.inference.checks.residuals import residuals, rows_behind
 from sklar.inference.errors_of_tables import (
     CONFIDENCE,
     ErrorScore,
@@ -74,7 +74,7 @@ def held_out(fitted: Fitted, drawn: int, rng: np.random.Generator) -> HeldOut:
     squared = [squared_error(table, share, fitted.rows) for table, share in zip(tables, shares, strict=True)]
     together = score_together(squared)
     assert together is not None
-    bad = [check.at for check in residuals(tables, shares, [fitted.rows] * len(tables), drawn) if check.contradicts]
+    bad = [check.at for check in residuals(tables, shares, rows_behind(fitted, tables), drawn) if check.contradicts]
     target = getattr(fitted.setting.options, "target", None)
     has_target = target is not None and len(schema.modelled) > 1
     return HeldOut(

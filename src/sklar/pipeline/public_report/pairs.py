@@ -11,6 +11,7 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.inference.checks.residuals import Residual, residuals
 from sklar.inference.checks.widths import COVERAGE
+from sklar.inference.columns import KnownRows
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.tables import group_masses, measured_part, partitions_of
 from sklar.model.margins.margin import Margin
@@ -68,7 +69,7 @@ def pair_findings(
     shares: Sequence[Floats],
     checks: Sequence[Residual],
     errors: Mapping[tuple[str, tuple[str, ...]], ErrorScore],
-    rows: Sequence[float],
+    rows: Sequence[KnownRows],
 ) -> tuple[PairFinding, ...]:
     """One finding for each pair of columns of which a table was released, the clearest first."""
     dense = {margin.column: margin.dense() for margin in margins}
@@ -90,8 +91,8 @@ def pair_findings(
             p_value=doubt.p_value,
             contradicts=checks[at].contradicts,
             error=errors.get((table.label, columns)),
-            noise=half_width(table.noise.kind, table.sigma, 1, COVERAGE) / rows[at],
-            released=measured_part(table, table.values / rows[at]) - measured_part(table, free),
+            noise=half_width(table.noise.kind, table.sigma, 1, COVERAGE) / rows[at].rows,
+            released=measured_part(table, table.values / rows[at].rows) - measured_part(table, free),
             model=measured_part(table, shares[at]) - measured_part(table, free),
             ticks=(_ticks(schema, table, 0), _ticks(schema, table, 1)),
         )

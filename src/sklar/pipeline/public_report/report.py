@@ -14,7 +14,14 @@ from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.inference.checks.fission import ADDED, Fission, fission
 from sklar.inference.checks.held_out import HeldOut
-from sklar.inference.checks.residuals import FALSE_ALARMS, Residual, residuals
+from sklar.inference.checks.residuals import (
+    FALSE_ALARMS,
+    MAX_MARGIN_SHIFT,
+    Residual,
+    margin_shifts,
+    residuals,
+    rows_behind,
+)
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.fitted import Fitted
 from sklar.inference.tables import model_tables, shares_of_rows
@@ -66,6 +73,7 @@ class PublicReport:
         accepted: The criteria that it had to meet on them to be released, if any were stated.
         prior: Whether a public table helped.
         false_alarms: How often at most any table at all is named although the rows come from the model.
+        max_shift: A column is named if rows of the model differ by more in a cell from the margin that releases give.
         added: Noise variance that fission added to the half it fitted on, as a part of what was there.
         digest: Recognizes the model.
     """
@@ -85,6 +93,7 @@ class PublicReport:
     accepted: dict[str, Any]
     prior: bool
     false_alarms: float
+    max_shift: float
     added: float
     drawn: int
     digest: str
@@ -138,8 +147,8 @@ def _report(
     held: HeldOut | None,
     drawn: int,
 ) -> PublicReport:
-    rows = [fitted.rows_behind(table.query.columns) for table in tables]
-    checks = residuals(tables, shares, rows, drawn)
+    rows = rows_behind(fitted, tables)
+    checks = residuals(tables, shares, rows, drawn, margin_shifts(fitted, tables, shares))
     scores = {(score.label, score.names): score for score in ([] if errors is None else errors.tables)}
     checked = [
         Checked(
@@ -160,7 +169,7 @@ def _report(
         doubt=tuple(doubted(columns, pairs, bad)), columns=columns, pairs=pairs, checked=tuple(checked), errors=errors,
         held=held,
         accepted=stored.fit.get("accepted", {}), prior=stored.prior is not None,
-        false_alarms=FALSE_ALARMS, added=ADDED, drawn=drawn, digest=model_digest(stored)[:16],
+        false_alarms=FALSE_ALARMS, max_shift=MAX_MARGIN_SHIFT, added=ADDED, drawn=drawn, digest=model_digest(stored)[:16],
     )  # fmt: skip
 
 
