@@ -16,6 +16,9 @@ treated on Fisher's scale, artanh, where their spread does not depend on their s
 The rows of a replica are drawn afresh, so s holds the chance of having these people and not others, as well as the
 noise: the interval is for the population that the rows came from. For the fitted table itself each replica is compared
 with the rows that it was fitted to, in the place of t; and a step leaves the chance out.
+
+Replicas of a model that draws groups together do so as well, and scatter less than rows of one group do by chance. For
+a population the error is never below that chance.
 """
 
 from __future__ import annotations
@@ -53,6 +56,10 @@ FROM_STEP = (
     "from released tables and their known noise; they tell {told:.0%} of what these columns say together, "
     "and the model the rest"
 )
+FROM_COLUMNS_ALONE = (
+    "from released tables of each column and their known noise; nothing was released about a column together with others, "
+    "so a correlation as in other tables of people is allowed for"
+)
 NO_ROWS = "the model has no such rows, or too few to tell"
 
 
@@ -68,7 +75,8 @@ class Estimated:
         error: Its standard error.
         confidence: How often such intervals hold the truth.
         of: What the truth is: that of the "population" the rows came from, or of the fitted "table".
-        worth: For how many rows without any noise the interval would be as wide; None if it cannot be told.
+        worth: For how many rows (of the group, if there is one) without any noise the interval would be as wide; None
+            if it cannot be estimated.
         how: Where the numbers come from and what they leave out.
     """
 
@@ -103,12 +111,14 @@ class Said:
     Attributes:
         model: By the model.
         rows: Rows of the fitted table.
+        part: Part of the rows that each answer is about.
         chance: Variance of each answer from having drawn so many rows.
         told: By what else.
     """
 
     model: Floats
     rows: int
+    part: Floats
     chance: Floats
     told: OneStep | Strayed
 
@@ -168,7 +178,7 @@ def _estimate(
     ends = (math.tanh(x) if curved else x for x in (answer.value, answer.low, answer.high))
     value, low, high = (min(max(x, least), most) for x in ends)
     chance = float(said.chance[j]) / answer.error**2 if answer.error > 0 else math.nan
-    worth = said.rows * min(chance, 1.0)
+    worth = said.rows * float(said.part[j]) * min(chance, 1.0)
     return Estimated(
         value=value, low=low, high=high, error=answer.error * (1 - math.tanh(answer.value) ** 2 if curved else 1.0),
         worth=_two_digits(worth) if worth > 0 else None, how=answer.how, **place,
@@ -184,7 +194,8 @@ def _by_step(question: Enquiry, said: Said, step: OneStep, j: int, confidence: f
     skewness = min(max(float(step.skew[j]) / error**3, -MOST_SKEW), MOST_SKEW) if error > 0 else 0.0
     longer = skewness * max(normal**2 - 1, 0.0) / 6
     many = question.columns[1:] or question.by or question.given
-    how = FROM_STEP.format(told=float(step.told[j])) if many else FROM_RELEASE if question.is_share else FROM_COLUMN
+    together = FROM_STEP.format(told=float(step.told[j])) if step.told[j] > 0 else FROM_COLUMNS_ALONE
+    how = together if many else FROM_RELEASE if question.is_share else FROM_COLUMN
     low, high = value - error * (normal + max(-longer, 0.0)), value + error * (normal + max(longer, 0.0))
     return _Answer(value=value, low=low, high=high, error=error, how=how)
 
@@ -197,14 +208,17 @@ def _by_replicas(said: Said, told: Strayed, j: int, confidence: float, of: Of) -
     strayed = replicas[known] - (model if of == "population" else tables[known])
     count = len(strayed)
     value, error = model - float(strayed.mean()), float(np.std(strayed, ddof=1)) * math.sqrt(1 + 1 / count)
+    if of == "population":
+        error = max(error, math.sqrt(float(said.chance[j])))
     width = float(stdtrit(count - 1, (1 + confidence) / 2)) * error
     how = FROM_REPLICAS.format(count=count)
     return _Answer(value=value, low=value - width, high=value + width, error=error, how=how)
 
 
 def _two_digits(number: float) -> int:
+    """Return a number rounded down to two digits: no group is worth more rows than it has."""
     digits = max(len(str(int(number))) - 2, 0)
-    return max(round(number / 10**digits) * 10**digits, 1)
+    return max(int(number / 10**digits) * 10**digits, 1)
 
 
 def _bounds(question: Enquiry, schema: Schema) -> tuple[float, float]:

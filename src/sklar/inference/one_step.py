@@ -24,6 +24,10 @@ weigh, and rows that noise has made in a tail would be believed. So S has the mo
 a Gaussian copula between (`smoothed`), where releases tell something of all columns two by two and none of them speaks
 against it; else it is the model.
 
+About a column that no release has together with any other (labels of a table of few rows, or all columns of a method
+without dependence) the model says nothing: it is independent there. D is then that of columns of people in general
+(TYPICAL_SQUARED_CORRELATION).
+
 For a population the chance of having drawn these rows adds var(psi) / n. Which part of psi beyond single columns the
 releases tell is said with the answer. Reference: Bickel, Klaassen, Ritov, Wellner (1993), chapter 2.
 """
@@ -53,6 +57,10 @@ where S would do, and pays for it in noise; smaller believes S. From 9 to 160 th
 BELIEVED = 3.0
 """Standard deviations that a release may be off a smooth law before the model is believed in its place. On two tables
 of people, where a Gaussian copula is wrong, belief in it in any case made errors of correlations twice as large."""
+TYPICAL_SQUARED_CORRELATION = 0.015
+"""D where nothing was released of a column together with others: the mean squared correlation of a number with being in
+a group. On five tables of people (adult, compas, hmeq, support2, a wage panel) it is 0.009 to 0.029. Half as much makes
+intervals of means in groups of 12% of 545 persons shorter by a tenth."""
 MOST_NUMBERS = 4_000
 """Released numbers in one system of equations; those of fewest cells come first."""
 ROUNDS_OF_RANKS = 4
@@ -86,7 +94,7 @@ def one_step(
 ) -> OneStep | None:  # fmt: skip
     """The step from releases about these columns.
 
-    None if one of them has no histogram that shows anything, or nothing is told of two of them together.
+    None if one of them has no histogram that shows anything, or only releases about other columns tell of two of them.
 
     Args:
         known: What was measured.
@@ -101,7 +109,8 @@ def one_step(
     found = {name: known.column(name, counts and len(columns) == 1) for name in columns}
     sums = {name: one for name, one in found.items() if one is not None}
     usable = _usable(known.linear, set(columns))
-    if len(sums) < len(columns) or (len(columns) > 1 and not usable):
+    unmeasured = len(columns) > 1 and _any_alone(known.linear, columns)
+    if len(sums) < len(columns) or (len(columns) > 1 and not usable and not unmeasured):
         return None
     own = codes.rows if own is None else own
     chance, psi = psi[:, :own].var(axis=1) / rows, psi - psi[:, :own].mean(axis=1, keepdims=True)
@@ -111,12 +120,14 @@ def one_step(
     places = {name: known.places[name] for name in columns}
     f = _together(usable, sums, codes, psi, places, rows)
     alone, left = _split(psi - f.at_rows, codes, places, counts)
-    shift, noise, skew = f.mean, f.noise + f.divergence * left.var(axis=1), np.zeros(len(psi))
+    divergence = max(f.divergence, TYPICAL_SQUARED_CORRELATION if unmeasured else 0.0)
+    shift, noise, skew = f.mean, f.noise + divergence * left.var(axis=1), np.zeros(len(psi))
     for name, one in sums.items():
         mean, variance, third = one.means(alone[name])
         shift, noise, skew = shift + mean, noise + variance, skew + third
     together = _split(psi, codes, places, counts)[1].var(axis=1)
-    told = np.clip(1 - left.var(axis=1) / np.maximum(together, 1e-300), 0.0, 1.0) if usable else 1.0 + 0.0 * shift
+    told = np.clip(1 - left.var(axis=1) / np.maximum(together, 1e-300), 0.0, 1.0)
+    told = told if usable else np.full_like(told, float(len(columns) == 1))
     return OneStep(shift=shift, noise=noise, skew=skew, chance=chance, told=told)
 
 
@@ -169,6 +180,11 @@ def _every_pair(usable: Sequence[Linear], columns: Sequence[str]) -> bool:
     return {pair for one in usable for pair in combinations(sorted(one.columns), 2)} >= set(
         combinations(sorted(columns), 2)
     )
+
+
+def _any_alone(linear: Sequence[Linear], columns: Sequence[str]) -> bool:
+    """Return whether no release has one of the columns together with another column."""
+    return not set(columns) <= {name for one in linear for name in one.columns}
 
 
 def _contradicted(usable: Sequence[Linear], codes: CodeTable, rows: float) -> bool:

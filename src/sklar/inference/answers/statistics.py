@@ -59,6 +59,14 @@ def group_rows(question: Enquiry, schema: Schema, table: SampledTable) -> list[M
     return [kept & is_value(schema, question.by, value, table) for value in groups_of(question, schema)]
 
 
+def group_shares(question: Enquiry, schema: Schema, table: SampledTable) -> Floats:
+    """Return the part of the rows that each number of `answers` is about: of both groups for a difference."""
+    shares = np.array([float(kept.mean()) for kept in group_rows(question, schema, table)])
+    if question.statistic == "difference":
+        return shares.sum(keepdims=True)
+    return np.repeat(shares, len(asked_numbers(question, schema)) // len(shares))
+
+
 def is_value(schema: Schema, name: str, value: Any, table: SampledTable) -> Mask:
     """The rows in which a column is as asked for."""
     return conditions_hold(schema, read_conditions(schema, {name: value}), table)

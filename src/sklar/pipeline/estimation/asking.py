@@ -12,7 +12,7 @@ from sklar.errors import UsageError
 from sklar.given_numbers import whole_number
 from sklar.inference.answers.influence import fisher, influences
 from sklar.inference.answers.questions import Enquiry, checked
-from sklar.inference.answers.statistics import answers, used_columns
+from sklar.inference.answers.statistics import answers, group_shares, used_columns
 from sklar.inference.estimates import (
     LEAST_REPLICAS,
     Estimated,
@@ -30,6 +30,7 @@ from sklar.pipeline.estimation.kept import ENDING, keep_replicas, key_of, read_k
 from sklar.pipeline.estimation.making import Done, Replicas, make_replicas, mechanism_of
 from sklar.pipeline.estimation.memory import REPLICAS, Memory
 from sklar.pipeline.model_file import Stored, model_digest
+from sklar.sample.decode import take
 from sklar.sample.rng import seed_entropy, substream
 
 MOST_REPLICAS = 1000
@@ -88,7 +89,8 @@ def _told_by_releases(stored: Stored, question: Enquiry, wanted: Wanted, memory:
         codes = _with_every_code(codes.first(own), columns[0], mechanism.by.schema.size(columns[0]))
         own = codes.rows
     near = SPAN * known.level_error(columns[0], question.at) if question.statistic == "quantile" else 0.0
-    model, psi = influences(question, stored.schema, values_of(mechanism, codes, columns), rows, own, near)
+    table = values_of(mechanism, codes, columns)
+    model, psi = influences(question, stored.schema, table, rows, own, near)
     whole = np.asarray(np.isfinite(psi).all(axis=1))
     counts = question.is_share or question.statistic == "quantile"
     step = one_step(known, codes, np.where(whole[:, None], psi, 0.0), columns, rows, counts, own)
@@ -101,7 +103,8 @@ def _told_by_releases(stored: Stored, question: Enquiry, wanted: Wanted, memory:
         # Two rows more inside and outside (Agresti and Coull 1998): a share of 0 is not taken for certain.
         likely = np.clip((rows * (model + step.shift) + 2) / (rows + 4), 0.0, 1.0)
         chance = likely * (1 - likely) / (rows + 4)
-    return Said(model=np.where(whole, model, np.nan), rows=rows, chance=chance, told=step)
+    part = group_shares(question, stored.schema, take(table, np.arange(own)))
+    return Said(model=np.where(whole, model, np.nan), rows=rows, part=part, chance=chance, told=step)
 
 
 def _with_every_code(codes: CodeTable, name: str, size: int) -> CodeTable:
@@ -120,12 +123,14 @@ def _strayed(stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory, 
     def answered(codes: CodeTable, known: float) -> Floats:
         return fisher(question, answers(question, stored.schema, values_of(mechanism, codes, columns), known))
 
-    model, psi = influences(question, stored.schema, values_of(mechanism, found.model, columns), rows)
+    table = values_of(mechanism, found.model, columns)
+    model, psi = influences(question, stored.schema, table, rows)
     strayed = Strayed(
         replicas=np.stack([answered(x.told, x.rows) for x in found.replicas]),
         tables=np.stack([answered(x.drawn, rows) for x in found.replicas]),
     )
-    return Said(model=model, rows=rows, chance=psi.var(axis=1) / rows, told=strayed)
+    part = group_shares(question, stored.schema, table)
+    return Said(model=model, rows=rows, part=part, chance=psi.var(axis=1) / rows, told=strayed)
 
 
 def _known(stored: Stored, memory: Memory) -> LinearMeasurements:
