@@ -13,6 +13,10 @@ The shape k (from a Gaussian's to a Pareto's), the scale s and b are summed out 
 whether the tail ends with the range or was clipped to it, which puts what lies beyond into the last cell. That there is
 no tail at all is one possibility more, as likely beforehand as the most likely single one of these.
 Their posterior variance is part of the error: it is what the counts leave open about a tail of any of these shapes.
+
+Inside a cell nothing was counted. Rows follow the model there as far as a density that goes on from the neighbours holds
+them; those beyond that, a lump, may all have one value (top-coded, censored), and which one is not known. With l rows
+in a lump, and v the variance of h inside its cell, their error adds l^2 v.
 """
 
 from __future__ import annotations
@@ -91,6 +95,7 @@ class ColumnSums:
         observed: These numbers.
         sigma: The standard deviations of their noise.
         tails: Of the body, if any.
+        lumps: Rows of each cell that may all have one value.
     """
 
     lookup: Ints
@@ -100,6 +105,7 @@ class ColumnSums:
     observed: Floats
     sigma: Floats
     tails: tuple[Tail, ...]
+    lumps: Floats
     rows: float
 
     def means(self, functions: Floats) -> tuple[Floats, Floats, Floats]:
@@ -107,7 +113,10 @@ class ColumnSums:
         cells = len(self.body) + sum(len(tail.cells) for tail in self.tails)
         by_cell = np.stack([np.bincount(self.lookup, self.inside * line, cells) for line in functions])
         weights = by_cell[:, self.body] @ self.solved
-        mean, variance, third = weights @ self.observed, weights**2 @ self.sigma**2, np.zeros(len(functions))
+        squares = np.stack([np.bincount(self.lookup, self.inside * line**2, cells) for line in functions])
+        within = np.maximum(squares - by_cell**2, 0.0)
+        mean, third = weights @ self.observed, np.zeros(len(functions))
+        variance = weights**2 @ self.sigma**2 + within @ self.lumps**2
         for tail in self.tails:
             # The body was told as if the tails were empty: what lies there is missing in its number of rows.
             sums = (by_cell[:, tail.cells] - weights[:, -1:]) @ tail.tables.T
@@ -154,8 +163,25 @@ def column_sums(
     inside = within / np.bincount(lookup, within, cells)[lookup]
     return ColumnSums(
         lookup=lookup, inside=inside, body=body, solved=solved, observed=observed, sigma=sigma, tails=found,
-        rows=rows,
+        lumps=_lumps(chained, span, expected), rows=rows,
     )  # fmt: skip
+
+
+def _lumps(chain: Ints, span: Floats, expected: Floats) -> Floats:
+    """Rows of each cell beyond what the steeper of the densities from either side would bring, going on as they do."""
+    level = np.maximum(expected[chain] / np.maximum(span[chain], 1e-300), 1e-300)
+    lumps = np.zeros(len(expected))
+    for i, cell in enumerate(chain):
+        sides = (level[i - 2 : i][::-1] if i > 1 else level[:i], level[i + 1 : i + 3])
+        smooth = max((_next_level(side) for side in sides if len(side)), default=level[i])
+        lumps[cell] = max(float(expected[cell] - smooth * span[cell]), 0.0)
+    return lumps
+
+
+def _next_level(side: Floats) -> float:
+    """The density beside two others, the nearer first: as much higher as that is above the other, up to e times."""
+    steeper = side[0] / side[1] if len(side) > 1 else 1.0
+    return float(side[0] * min(max(steeper, 1.0), math.e))
 
 
 def _common(tables: Sequence[Measurement]) -> Ints:

@@ -37,6 +37,7 @@ from sklar.given_numbers import is_number
 from sklar.inference.answers.questions import Enquiry
 from sklar.inference.answers.statistics import Asked, asked_numbers
 from sklar.inference.one_step import OneStep
+from sklar.inference.quantiles import Levels
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 
@@ -120,7 +121,7 @@ class Said:
     rows: int
     part: Floats
     chance: Floats
-    told: OneStep | Strayed
+    told: OneStep | Levels | Strayed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -133,12 +134,13 @@ class Strayed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """An answer with the ends of its interval."""
+    """An answer with the ends of its interval, and the part of its variance that is the chance of the rows."""
 
     value: float
     low: float
     high: float
     error: float
+    chance: float
     how: str
 
 
@@ -159,17 +161,21 @@ def checked_of(of: Any) -> Of:
 def estimates_of(question: Enquiry, schema: Schema, said: Said, confidence: float, of: Of) -> tuple[Estimated, ...]:
     """One estimate for each number asked for; none is where the schema leaves no room for it."""
     asked, ends = asked_numbers(question, schema), _bounds(question, schema)
-    return tuple(_estimate(question, number, j, said, confidence, of, ends) for j, number in enumerate(asked))
+    return tuple(_estimate(question, schema, number, j, said, confidence, of, ends) for j, number in enumerate(asked))
 
 
 def _estimate(
-    question: Enquiry, asked: Asked, j: int, said: Said, confidence: float, of: Of, bounds: tuple[float, float]
-) -> Estimated:
+    question: Enquiry, schema: Schema, asked: Asked, j: int, said: Said, confidence: float, of: Of,
+    bounds: tuple[float, float],
+) -> Estimated:  # fmt: skip
     place: dict[str, Any] = {
         "name": question.name, "group": asked.group, "term": asked.term, "confidence": confidence, "of": of,
     }  # fmt: skip
     if isinstance(said.told, OneStep):
         answer = _by_step(question, said, said.told, j, confidence, of)
+    elif isinstance(said.told, Levels):
+        whole = isinstance(schema[question.columns[0]], Integer)
+        answer = _by_levels(question, said.told, j, confidence, of, whole)
     else:
         answer = _by_replicas(said, said.told, j, confidence, of)
     if answer is None:
@@ -177,8 +183,7 @@ def _estimate(
     curved, (least, most) = question.statistic == "correlation", bounds
     ends = (math.tanh(x) if curved else x for x in (answer.value, answer.low, answer.high))
     value, low, high = (min(max(x, least), most) for x in ends)
-    chance = float(said.chance[j]) / answer.error**2 if answer.error > 0 else math.nan
-    worth = said.rows * float(said.part[j]) * min(chance, 1.0)
+    worth = said.rows * float(said.part[j]) * min(answer.chance, 1.0)
     return Estimated(
         value=value, low=low, high=high, error=answer.error * (1 - math.tanh(answer.value) ** 2 if curved else 1.0),
         worth=_two_digits(worth) if worth > 0 else None, how=answer.how, **place,
@@ -193,11 +198,28 @@ def _by_step(question: Enquiry, said: Said, step: OneStep, j: int, confidence: f
     error, normal = math.sqrt(variance), NormalDist().inv_cdf((1 + confidence) / 2)
     skewness = min(max(float(step.skew[j]) / error**3, -MOST_SKEW), MOST_SKEW) if error > 0 else 0.0
     longer = skewness * max(normal**2 - 1, 0.0) / 6
-    many = question.columns[1:] or question.by or question.given
-    together = FROM_STEP.format(told=float(step.told[j])) if step.told[j] > 0 else FROM_COLUMNS_ALONE
-    how = together if many else FROM_RELEASE if question.is_share else FROM_COLUMN
     low, high = value - error * (normal + max(-longer, 0.0)), value + error * (normal + max(longer, 0.0))
-    return _Answer(value=value, low=low, high=high, error=error, how=how)
+    how = _how(question, float(step.told[j]))
+    return _Answer(value=value, low=low, high=high, error=error, chance=_ratio(said.chance[j], variance), how=how)
+
+
+def _by_levels(question: Enquiry, levels: Levels, j: int, confidence: float, of: Of, whole: bool) -> _Answer:
+    normal = NormalDist().inv_cdf((1 + confidence) / 2)
+    value, low, high = levels.turn_around(j, question.at, normal, of == "population", whole)
+    noise = float(np.interp(value, levels.at[j], levels.noise[j]))
+    chance = _ratio(levels.chance[j], levels.chance[j] + noise)
+    how = _how(question, float(levels.told[j]))
+    return _Answer(value=value, low=low, high=high, error=(high - low) / (2 * normal), chance=chance, how=how)
+
+
+def _how(question: Enquiry, told: float) -> str:
+    if question.columns[1:] or question.by or question.given:
+        return FROM_STEP.format(told=told) if told > 0 else FROM_COLUMNS_ALONE
+    return FROM_RELEASE if question.is_share or question.statistic == "quantile" else FROM_COLUMN
+
+
+def _ratio(part: float, whole: float) -> float:
+    return float(part) / float(whole) if whole > 0 else math.nan
 
 
 def _by_replicas(said: Said, told: Strayed, j: int, confidence: float, of: Of) -> _Answer | None:
@@ -212,7 +234,8 @@ def _by_replicas(said: Said, told: Strayed, j: int, confidence: float, of: Of) -
         error = max(error, math.sqrt(float(said.chance[j])))
     width = float(stdtrit(count - 1, (1 + confidence) / 2)) * error
     how = FROM_REPLICAS.format(count=count)
-    return _Answer(value=value, low=value - width, high=value + width, error=error, how=how)
+    chance = _ratio(said.chance[j], error**2)
+    return _Answer(value=value, low=value - width, high=value + width, error=error, chance=chance, how=how)
 
 
 def _two_digits(number: float) -> int:

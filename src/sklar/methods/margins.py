@@ -37,6 +37,8 @@ from sklar.model.margins.bins import (
     COARSE_CELLS,
     BinLayout,
     cell_starts,
+    coarse_counts,
+    find_lumps,
     finer_lookup,
     first_lookup,
     heavy_values,
@@ -228,7 +230,7 @@ def _request_finer(columns: Sequence[_Column]) -> Measure | None:
 def _estimate(stage: MarginStage, columns: Sequence[_Column], finer: Sequence[Measurement]) -> MeasuredMargins:
     bins = {one.query.columns[0]: _bins_of(one) for one in finer}
     columns = [replace(column, finer=bins.get(column.name, column.finer)) for column in columns]
-    columns = _with_histograms(columns, finer)
+    columns = [_with_late_atoms(column) for column in _with_histograms(columns, finer)]
     total = _pool(columns, stage.total)
     prior, schema = _compare_prior(stage, columns, total), stage.setting.schema
     return MeasuredMargins(
@@ -292,7 +294,8 @@ def _cut_finer(schema: Schema, column: _Column, total: KnownTotal, prior: _Prior
     part_mass = PART_SIGMAS * column.noise[FINER].std / total.rows
     rough, declared = Margin(column=column.name, starts=starts, mass=mass, size=layout.size), schema[column.name]
     rounding = _find_rounding(declared, column, rough, total.rows) if _is_wide(declared, column.found) else None
-    finer = finer_lookup(layout, atoms, mass, part_mass)
+    lumps = find_lumps(layout, first.lookup, first.counts, first.sigma)
+    finer = finer_lookup(layout, atoms, mass, part_mass, lumps)
     return replace(column, layout=layout, atoms=atoms, finer=finer, cuts=column.layout.coarse, rounding=rounding)
 
 
@@ -318,8 +321,19 @@ def _atoms(column: _Column) -> Ints:
     if layout.searched:
         values = column.seen[1]
         counts = values.counts[values.lookup]
-        return heavy_values(layout, counts, values.sigma, first.counts[: int(layout.coarse[-1]) + 1])
+        return heavy_values(layout, counts, values.sigma, coarse_counts(layout, first.lookup, first.counts))
     return significant_candidates(layout, first.lookup, first.counts, first.sigma)
+
+
+def _with_late_atoms(column: _Column) -> _Column:
+    """The column with the values as atoms that the second histogram counted alone and that stand out of their cell."""
+    if column.finer is None:
+        return column
+    layout, first, second = column.layout, column.seen[0], column.seen[-1]
+    alone = np.bincount(second.lookup[np.unique(layout.anchor)], minlength=len(second.counts)) == 1
+    counts = np.where(alone, second.counts, -np.inf)[second.lookup]
+    found = heavy_values(layout, counts, second.sigma, coarse_counts(layout, first.lookup, first.counts))
+    return replace(column, atoms=np.union1d(column.atoms, found))
 
 
 def _margin(

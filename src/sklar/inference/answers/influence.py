@@ -21,25 +21,23 @@ from sklar.schema.table import Schema
 EDGE = 1 - 1e-9
 """Correlations beyond this are as good as 1."""
 NEAR = 0.02
-"""Half the span of levels around a quantile over which its density is taken, at least: smooth enough on 40,000 rows.
-Less near the ends would take a far quantile for certain where noise has made a few rows."""
+"""Half the span of levels around a quantile over which its density is taken."""
 
 
 def influences(
-    question: Enquiry, schema: Schema, table: SampledTable, rows: float, own: int | None = None, near: float = NEAR
+    question: Enquiry, schema: Schema, table: SampledTable, rows: float, own: int | None = None
 ) -> tuple[Floats, Floats]:
     """(answers, influence of each row of the table on each: one line an answer); on Fisher's scale for correlations.
 
     With `own`, the answers are those of so many first rows; the influence of others is what they would have there.
-    The density at a quantile is taken over levels that are `near`.
     """
     mine = np.arange(row_count(table)) < (row_count(table) if own is None else own)
     found = fisher(question, answers(question, schema, take(table, np.flatnonzero(mine)), rows))
     groups = group_rows(question, schema, table)
     if question.statistic == "difference":
-        parts = [_influence(question, schema, table, (group, mine), rows, near) for group in groups]
+        parts = [_influence(question, schema, table, (group, mine), rows) for group in groups]
         return found, parts[0] - parts[1]
-    return found, np.concatenate([_influence(question, schema, table, (group, mine), rows, near) for group in groups])
+    return found, np.concatenate([_influence(question, schema, table, (group, mine), rows) for group in groups])
 
 
 def fisher(question: Enquiry, found: Floats) -> Floats:
@@ -48,7 +46,7 @@ def fisher(question: Enquiry, found: Floats) -> Floats:
 
 
 def _influence(
-    question: Enquiry, schema: Schema, table: SampledTable, masks: tuple[Mask, Mask], rows: float, near: float
+    question: Enquiry, schema: Schema, table: SampledTable, masks: tuple[Mask, Mask], rows: float
 ) -> Floats:
     """One line for each answer of one group; the masks are of its rows, and of those whose answers are meant."""
     kept, mine = masks
@@ -63,7 +61,7 @@ def _influence(
     if question.statistic == "total":
         return rows * x[None]
     if question.statistic == "quantile":
-        return _in_group(_of_quantile(x, known, question.at, max(near, NEAR)), whole, mine)[None]
+        return _in_group(_of_quantile(x, known, question.at), whole, mine)[None]
     if question.statistic == "correlation":
         return _in_group(_of_correlation(x, np.where(whole, numbers[1], 0.0), known), whole, mine)[None]
     return _in_group(x - _mean(x[known]), whole, mine)[None]
@@ -77,10 +75,10 @@ def _in_group(psi: Floats, kept: Mask, mine: Mask) -> Floats:
     return np.where(kept, psi, 0.0) / max(float(kept[mine].mean()), 1e-12)
 
 
-def _of_quantile(x: Floats, known: Mask, at: float, near: float) -> Floats:
+def _of_quantile(x: Floats, known: Mask, at: float) -> Floats:
     if not known.any():
         return np.full(len(x), np.nan)
-    first, last = max(at - near, 0.0), min(at + near, 1.0)
+    first, last = max(at - NEAR, 0.0), min(at + NEAR, 1.0)
     low, here, high = np.quantile(x[known], [first, at, last])
     below = float(np.mean(x[known] <= here))  # of whole numbers: not the level itself
     return (below - (x <= here)) * (high - low) / (last - first)  # nothing where many rows have one value

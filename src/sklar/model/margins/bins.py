@@ -149,19 +149,22 @@ def first_lookup(layout: BinLayout) -> Ints:
     return _with_atoms(layout, layout.coarse, np.flatnonzero(layout.candidate))
 
 
-def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float) -> Ints:
+def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float, lumps: Ints) -> Ints:
     """Bin of every base code in the second histogram: heavy cells cut in parts that hold `part_mass` or more.
 
     Light cells are counted in blocks that hold half of it, whose noise is that of one cell whatever their length: where
     rows are few, these are a few bins of about equal mass. Atoms are value codes kept as cells of their own; `mass` is
-    the estimated probability of every cell of `cell_starts(layout, layout.coarse, atoms)`.
+    the estimated probability of every cell of `cell_starts(layout, layout.coarse, atoms)`. The coarse cells `lumps`
+    are cut as finely as can be: their rows may all have one value, and cuts by mass would not tell which.
     """
     starts = cell_starts(layout, layout.coarse, atoms)
     chained = starts < layout.values
     alone = np.isin(starts, atoms) | ~chained
     parts = np.where(alone, 1, _parts(np.where(alone, 0.0, mass), part_mass, MOST_FINE_BINS - int(alone.sum())))
+    lumped = chained & ~alone & np.isin(layout.coarse[np.minimum(starts, layout.values - 1)], lumps)
+    parts = np.where(lumped, MOST_PARTS, parts)
     block, cells = np.arange(len(starts)), np.flatnonzero(~alone)
-    block[cells] = cells[_blocks(mass[cells], part_mass / 2)]
+    block[cells] = cells[_blocks(np.where(lumped, part_mass, mass)[cells], part_mass / 2)]
     shared = np.bincount(block, minlength=len(starts)) > 1
     parts = np.where(shared[block], 1, parts).astype(int)
     ends = np.append(starts[1:], layout.size)
@@ -173,6 +176,28 @@ def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float)
         fine[starts[cell] : ends[cell]] = begin + cut
         bins = max(bins, begin + int(cut[-1]) + 1)
     return _with_atoms(layout, fine[layout.anchor], np.zeros(0, dtype=np.int64))
+
+
+def find_lumps(layout: BinLayout, lookup: Ints, counts: Floats, sigma: float) -> Ints:
+    """Coarse cells that are denser than both of their neighbours, by more than noise explains.
+
+    Values that are top-coded, censored or typed in by habit stand on one number inside such a cell. The bar is what
+    the largest of as many differences of two noisy counts rarely exceeds.
+    """
+    seen = coarse_counts(layout, lookup, counts)
+    width = np.bincount(layout.coarse, np.where(layout.candidate, 0.0, layout.width)) + LEAST_WIDTH
+    bar, found = np.sqrt(2.0 * np.log(len(seen))) * sigma, np.ones(len(seen), dtype=bool)
+    for here, beside in ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None))):
+        scale = width[here] / width[beside]  # cells may hold unequal numbers of values
+        found[here] &= seen[here] - scale * np.maximum(seen[beside], 0.0) > bar * np.sqrt(1.0 + scale**2)
+    return np.flatnonzero(found)
+
+
+def coarse_counts(layout: BinLayout, lookup: Ints, counts: Floats) -> Floats:
+    """The count of each coarse cell in the first histogram, without the candidates, which it counts apart."""
+    free = np.flatnonzero(~layout.candidate)
+    cell, seen = np.unique(np.stack([layout.coarse[free], lookup[free]]), axis=1)
+    return np.bincount(cell, counts[seen], minlength=int(layout.coarse[-1]) + 1)
 
 
 def _blocks(mass: Floats, least: float) -> Ints:

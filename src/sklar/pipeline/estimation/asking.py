@@ -25,6 +25,7 @@ from sklar.inference.estimates import (
 )
 from sklar.inference.linear_measurements import LinearMeasurements, linear_measurements
 from sklar.inference.one_step import one_step, smoothed
+from sklar.inference.quantiles import lay_thresholds, shares_below
 from sklar.inference.replicas import Mechanism, columns_alone, rows_of, values_of
 from sklar.pipeline.estimation.kept import ENDING, keep_replicas, key_of, read_kept
 from sklar.pipeline.estimation.making import Done, Replicas, make_replicas, mechanism_of
@@ -70,9 +71,6 @@ def ask(
     return tuple(replace(one, how=f"{one.how}; {PER_PERSON}") for one in found)
 
 
-SPAN = 2.0
-"""Standard deviations of the level of a quantile over which its density is taken, so that an interval is about as long
-as the values between the levels at its ends (Woodruff 1952), also where many rows have one value."""
 PER_PERSON = "each person counts once, as the mean of its rows"
 """What estimates of votes are of."""
 
@@ -85,15 +83,15 @@ def _told_by_releases(stored: Stored, question: Enquiry, wanted: Wanted, memory:
     known = _known(stored, memory)
     rows, codes = mechanism.rows, _model_rows(mechanism, wanted, memory)
     share, own = question.is_share and len(columns) == 1, STEP_ROWS
-    if share:  # also of values that the model has not
+    if len(columns) == 1 and (share or question.statistic == "quantile"):  # also of values that the model has not
         codes = _with_every_code(codes.first(own), columns[0], mechanism.by.schema.size(columns[0]))
         own = codes.rows
-    near = SPAN * known.level_error(columns[0], question.at) if question.statistic == "quantile" else 0.0
+    if question.statistic == "quantile":
+        return _told_quantile(stored, question, known, codes, own)
     table = values_of(mechanism, codes, columns)
-    model, psi = influences(question, stored.schema, table, rows, own, near)
+    model, psi = influences(question, stored.schema, table, rows, own)
     whole = np.asarray(np.isfinite(psi).all(axis=1))
-    counts = question.is_share or question.statistic == "quantile"
-    step = one_step(known, codes, np.where(whole[:, None], psi, 0.0), columns, rows, counts, own)
+    step = one_step(known, codes, np.where(whole[:, None], psi, 0.0), columns, rows, question.is_share, own)
     if step is None:
         return None
     if question.statistic == "total":  # of rows whose number has noise as well
@@ -105,6 +103,20 @@ def _told_by_releases(stored: Stored, question: Enquiry, wanted: Wanted, memory:
         chance = likely * (1 - likely) / (rows + 4)
     part = group_shares(question, stored.schema, take(table, np.arange(own)))
     return Said(model=np.where(whole, model, np.nan), rows=rows, part=part, chance=chance, told=step)
+
+
+def _told_quantile(
+    stored: Stored, question: Enquiry, known: LinearMeasurements, codes: CodeTable, own: int
+) -> Said | None:
+    """A quantile by the shares of rows up to thresholds, as releases set them right."""
+    mechanism, columns = mechanism_of(stored), used_columns(question)
+    table, rows = values_of(mechanism, codes, columns), mechanism.rows
+    laid = lay_thresholds(question, stored.schema, table, own, known.level_error(columns[0], question.at))
+    step = None if laid is None else one_step(known, codes, laid.psi, columns, rows, True, own)
+    if laid is None or step is None:
+        return None
+    levels = shares_below(laid, step, rows, question.at)
+    return Said(model=levels.at[:, 0], rows=rows, part=laid.part, chance=levels.chance, told=levels)
 
 
 def _with_every_code(codes: CodeTable, name: str, size: int) -> CodeTable:
