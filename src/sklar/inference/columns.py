@@ -14,9 +14,11 @@ whether the tail ends with the range or was clipped to it, which puts what lies 
 no tail at all is one possibility more, as likely beforehand as the most likely single one of these.
 Their posterior variance is part of the error: it is what the counts leave open about a tail of any of these shapes.
 
-Inside a cell nothing was counted. Rows follow the model there as far as a density that goes on from the neighbours holds
-them; those beyond that, a lump, may all have one value (top-coded, censored), and which one is not known. With l rows
-in a lump, and v the variance of h inside its cell, their error adds l^2 v.
+Inside a cell nothing was counted. Rows follow the model there as far as a density that goes on from the neighbours
+holds them; those beyond that may be a lump of one value (top-coded, censored), and which one is not known. If a lump of
+any size up to all n rows is as likely as none beforehand, m more rows than the density holds, with noise of deviation
+s, make its odds s sqrt(2 pi) exp(m^2 / 2 s^2) / n to one. With p its probability, and v the variance of h inside the
+cell, the error has p m^2 v more.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ class ColumnSums:
         observed: These numbers.
         sigma: The standard deviations of their noise.
         tails: Of the body, if any.
-        lumps: Rows of each cell that may all have one value.
+        lumps: The mean square of the rows of each cell that all have one value.
     """
 
     lookup: Ints
@@ -116,7 +118,7 @@ class ColumnSums:
         squares = np.stack([np.bincount(self.lookup, self.inside * line**2, cells) for line in functions])
         within = np.maximum(squares - by_cell**2, 0.0)
         mean, third = weights @ self.observed, np.zeros(len(functions))
-        variance = weights**2 @ self.sigma**2 + within @ self.lumps**2
+        variance = weights**2 @ self.sigma**2 + within @ self.lumps
         for tail in self.tails:
             # The body was told as if the tails were empty: what lies there is missing in its number of rows.
             sums = (by_cell[:, tail.cells] - weights[:, -1:]) @ tail.tables.T
@@ -127,55 +129,63 @@ class ColumnSums:
 
 
 def column_sums(
-    tables: Sequence[Measurement], mass: Floats, widths: Floats, known: KnownRows, rows: float
+    tables: Sequence[Measurement], mass: Floats, widths: Floats, known: KnownRows, rows: float, *, tails: bool = True
 ) -> ColumnSums | None:
     """What the histograms of a column tell; None if none of them shows anything.
 
     Args:
         tables: The histograms.
         mass: The model's probability of each base code.
-        widths: Of the codes that are ordered numbers, the first ones, 0 for single values; empty for labels, or where
-            tails are to be told by their counts alone.
+        widths: Of the codes that are ordered numbers, the first ones, 0 for single values; empty for labels.
         known: The number of rows, as told without these histograms.
         rows: What means are over.
+        tails: Whether tails are taken for Pareto ones; else they are told by their counts alone.
     """
     tables = [table for table in tables if table.values.size <= MOST_CELLS]
     if not tables or not rows > 0:
         return None
     lookup, values = _common(tables), len(widths)
     chain, cells = np.unique(lookup[:values]), int(lookup.max()) + 1
-    first, last = _body(tables, lookup, mass * rows, values)
+    first, last = _body(tables, lookup, mass * rows, values if tails else 0)
     if first > last:
         return None
-    tails = chain[chain < first][::-1], chain[chain > last]
-    body = np.setdiff1d(np.arange(cells), np.concatenate(tails))
+    ends = chain[chain < first][::-1], chain[chain > last]
+    body = np.setdiff1d(np.arange(cells), np.concatenate(ends))
     parts = [_groups(table, lookup) for table in tables]
-    solved, observed, sigma = _solve(tables, parts, body, np.concatenate(tails), known)
+    solved, observed, sigma = _solve(tables, parts, body, np.concatenate(ends), known)
     span, expected = group_masses(lookup[:values], widths, cells), group_masses(lookup, mass * rows, cells)
     chained = chain[(chain >= first) & (chain <= last) & (span[chain] > 0)]
     found = tuple(
         _tail(tables, parts, beyond, inner, span, expected)
-        for beyond, inner in zip(tails, (chained, chained[::-1]), strict=True)
+        for beyond, inner in zip(ends, (chained, chained[::-1]), strict=True)
         if len(beyond)
     )
+    lumps, noise = np.zeros(cells), np.sqrt(solved**2 @ sigma**2)
+    lumps[body] = _lumps(solved @ observed, noise, _continued(chained, span, expected)[body], rows)
     # A cell that the model leaves empty is told by the middle of its codes.
     within = mass + 1e-9 / len(mass)
     inside = within / np.bincount(lookup, within, cells)[lookup]
     return ColumnSums(
         lookup=lookup, inside=inside, body=body, solved=solved, observed=observed, sigma=sigma, tails=found,
-        lumps=_lumps(chained, span, expected), rows=rows,
+        lumps=lumps, rows=rows,
     )  # fmt: skip
 
 
-def _lumps(chain: Ints, span: Floats, expected: Floats) -> Floats:
-    """Rows of each cell beyond what the steeper of the densities from either side would bring, going on as they do."""
-    level = np.maximum(expected[chain] / np.maximum(span[chain], 1e-300), 1e-300)
-    lumps = np.zeros(len(expected))
+def _lumps(counts: Floats, noise: Floats, smooth: Floats, rows: float) -> Floats:
+    """The expected square of the rows of one value in each cell, where its count is beyond a smooth density."""
+    more = np.maximum(counts - smooth, 0.0)
+    z = np.minimum(more / np.maximum(noise, 1e-300), 30.0)
+    odds = noise * math.sqrt(2 * math.pi) * np.exp(z**2 / 2) / rows
+    return odds / (1.0 + odds) * more**2
+
+
+def _continued(chain: Ints, span: Floats, expected: Floats) -> Floats:
+    """Rows of each cell if the steeper of the densities from either side goes on into it; all where there is none."""
+    level, found = np.maximum(expected[chain] / np.maximum(span[chain], 1e-300), 1e-300), np.full(len(expected), np.inf)
     for i, cell in enumerate(chain):
-        sides = (level[i - 2 : i][::-1] if i > 1 else level[:i], level[i + 1 : i + 3])
-        smooth = max((_next_level(side) for side in sides if len(side)), default=level[i])
-        lumps[cell] = max(float(expected[cell] - smooth * span[cell]), 0.0)
-    return lumps
+        sides = (level[max(i - 2, 0) : i][::-1], level[i + 1 : i + 3])
+        found[cell] = span[cell] * max((_next_level(side) for side in sides if len(side)), default=np.inf)
+    return found
 
 
 def _next_level(side: Floats) -> float:

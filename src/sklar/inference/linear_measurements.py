@@ -104,8 +104,8 @@ class LinearMeasurements:
             own = [table for table in self.tables if table.query.columns == (name,) and counts_cells(table, schema)]
             known = known_rows(self.tables, name, self.fitted.setting.rows)
             mass, column = self.fitted.model.margins[at].dense(), schema[name]
-            widths = np.zeros(0) if unbiased or np.isnan(self.places[name]).all() else _widths(column)
-            self._columns[name, unbiased] = column_sums(own, mass, widths, known, self.fitted.rows)
+            widths = np.zeros(0) if np.isnan(self.places[name]).all() else _widths(column)
+            self._columns[name, unbiased] = column_sums(own, mass, widths, known, self.fitted.rows, tails=not unbiased)
         return self._columns[name, unbiased]
 
     def level_error(self, name: str, at: float) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -44,6 +44,7 @@ from sklar.model.margins.bins import (
     heavy_values,
     joint_labels,
     lay_out_column,
+    lump_values,
     significant_candidates,
     unless_crowded,
     with_unit,
@@ -166,6 +167,7 @@ class _Column:
         by_unit: The histogram by what numbers are multiples of, where it was asked for.
         found: The unit that the numbers are multiples of, as that histogram shows.
         atoms: Values with a cell of their own.
+        lumps: Coarse cells that may hold a lump of one value, and its rows.
         finer: Bins of the second histogram.
         cuts: Coarse cells as counted.
         rounding: How its numbers are rounded, once that is known.
@@ -178,6 +180,7 @@ class _Column:
     by_unit: Histogram | None = None
     found: Fraction | None = None
     atoms: Ints
+    lumps: Mapping[int, float] = field(default_factory=dict[int, float])
     finer: Ints | None = None
     cuts: Ints | None = None
     rounding: Rounding | None = None
@@ -296,7 +299,10 @@ def _cut_finer(schema: Schema, column: _Column, total: KnownTotal, prior: _Prior
     rounding = _find_rounding(declared, column, rough, total.rows) if _is_wide(declared, column.found) else None
     lumps = find_lumps(layout, first.lookup, first.counts, first.sigma)
     finer = finer_lookup(layout, atoms, mass, part_mass, lumps)
-    return replace(column, layout=layout, atoms=atoms, finer=finer, cuts=column.layout.coarse, rounding=rounding)
+    cuts = column.layout.coarse
+    return replace(
+        column, layout=layout, atoms=atoms, lumps=lumps, finer=finer, cuts=cuts, rounding=rounding
+    )  # fmt: skip
 
 
 def _is_wide(column: Column, found: Fraction | None) -> bool:
@@ -326,13 +332,11 @@ def _atoms(column: _Column) -> Ints:
 
 
 def _with_late_atoms(column: _Column) -> _Column:
-    """The column with the values as atoms that the second histogram counted alone and that stand out of their cell."""
-    if column.finer is None:
+    """The column with the values as atoms that lumps stand on, by the second histogram."""
+    if column.finer is None or not column.lumps:
         return column
-    layout, first, second = column.layout, column.seen[0], column.seen[-1]
-    alone = np.bincount(second.lookup[np.unique(layout.anchor)], minlength=len(second.counts)) == 1
-    counts = np.where(alone, second.counts, -np.inf)[second.lookup]
-    found = heavy_values(layout, counts, second.sigma, coarse_counts(layout, first.lookup, first.counts))
+    second = column.seen[-1]
+    found = lump_values(column.layout, column.lumps, second.lookup, second.counts, second.sigma)
     return replace(column, atoms=np.union1d(column.atoms, found))
 
 

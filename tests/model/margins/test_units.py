@@ -177,7 +177,7 @@ def test_no_bin_cuts_through_a_number(column: Real, digits: int, seed: int):
     rng = np.random.default_rng(seed)
     atoms = np.flatnonzero(layout.candidate)[rng.random(int(layout.candidate.sum())) < 0.5]
     mass = rng.dirichlet(np.full(len(cell_starts(layout, layout.coarse, atoms)), 0.3))
-    for lookup in (first_lookup(layout), finer_lookup(layout, atoms, mass, 0.002, np.zeros(0, dtype=np.int64))):
+    for lookup in (first_lookup(layout), finer_lookup(layout, atoms, mass, 0.002)):
         assert np.array_equal(lookup[layout.anchor], lookup[: layout.values])
         assert np.bincount(lookup).min() > 0
         margin = spread("x", layout, lookup, rng.dirichlet(np.ones(int(lookup.max()) + 1)))

@@ -130,7 +130,7 @@ def grown(sigma, corrs, seed=4):
     truth = rooted(GaussianPair(corr=0.3), gaussians(*corrs))
     pooled, classes = class_tables(truth, sigma, rng)
     start = Vine(size=4, trees=truth.trees[:2])
-    return grow(start, pooled, dict.fromkeys(range(4), 2.0), ROWS, 3, rng, classes).trees
+    return grow(start, pooled, frozenset(range(4)), ROWS, 3, rng, classes).trees
 
 
 def test_correlations_of_classes_are_found():

@@ -45,9 +45,7 @@ def fisher(question: Enquiry, found: Floats) -> Floats:
     return np.arctanh(np.clip(found, -EDGE, EDGE)) if question.statistic == "correlation" else found
 
 
-def _influence(
-    question: Enquiry, schema: Schema, table: SampledTable, masks: tuple[Mask, Mask], rows: float
-) -> Floats:
+def _influence(question: Enquiry, schema: Schema, table: SampledTable, masks: tuple[Mask, Mask], rows: float) -> Floats:
     """One line for each answer of one group; the masks are of its rows, and of those whose answers are meant."""
     kept, mine = masks
     if question.statistic in REGRESSIONS:

@@ -21,7 +21,6 @@ from sklar.release.counts import Counts, Interaction
 from sklar.release.lookups import freeze_partition
 from sklar.release.measurements import Measurement, Request
 from sklar.schema.columns import Category, Column
-from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 
 LEAST_SIGMAS = 3.0
@@ -40,7 +39,6 @@ class VineAxis:
         ordered: whether the order of its codes has a meaning.
         numeric: whether its codes are cells of numbers.
         null: margin cell of null, at the upper end of the axis, or None.
-        values: the values at its cut points, where they are numbers; None else.
     """
 
     name: str
@@ -49,7 +47,6 @@ class VineAxis:
     ordered: bool
     numeric: bool
     null: int | None = None
-    values: np.ndarray | None = None
 
     @property
     def top(self) -> float:
@@ -138,7 +135,6 @@ def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np
                 ordered=column.ordered,
                 numeric=column.numeric,
                 null=null,
-                values=_values(column, scale),
             )
         )
     return tuple(axes)
@@ -232,11 +228,3 @@ def _tops(axes: Sequence[VineAxis], columns: Sequence[int], groups: Sequence[Gro
         return NO_NULLS
     first, second = columns
     return value_tops((groups[0], groups[1]), (axes[first].top, axes[second].top))
-
-
-def _values(column: Column, scale: Scale) -> np.ndarray | None:
-    """First value of each cell of an axis of numbers, and the end; nulls have no width."""
-    if not isinstance(column, Integer | Real):
-        return None
-    cuts = np.append(column.grid.starts, column.grid.stop).astype(np.float64)
-    return cuts[np.minimum(np.append(scale.starts, scale.starts[-1] + scale.widths[-1]), len(cuts) - 1)]

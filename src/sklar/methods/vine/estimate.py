@@ -40,13 +40,6 @@ from sklar.model.vine.vine import Vine
 
 ROWS = "rows"
 """Label of the step that measures the number of rows."""
-LEAST_GAIN, MOST_GAIN = 2.0, 10.0
-"""Chi-square that a deeper edge must gain: as AIC asks for one parameter, since below it edges would mostly be noise;
-and the most that is asked of two-valued columns. Asked for 2 in place of 10, Adult (26,000 rows) loses .003 of AUC, and
-.008 with its target declared; but 3,525 rows of R's OFP, a third of whose columns have two values, have 3% less error
-of pairs."""
-ROWS_PER_GAIN = 2_500.0
-"""Rows for each chi-square that is asked of them."""
 RARE = 0.005
 """A value with less mass than this does not make a column more than two-valued."""
 
@@ -316,7 +309,7 @@ def _grow(
     """Fit tree one to its tables and the deeper trees to the pair tables."""
     trees = (fit_tree(axes, fine, rows),) if len(axes) > 1 else ()
     tables = {(t.columns[0], t.columns[1]): _pair_table(t) for t in pairs}
-    return grow(Vine(size=len(axes), trees=trees), tables, _eligible(axes, rows), rows, depth, rng)
+    return grow(Vine(size=len(axes), trees=trees), tables, _eligible(axes), rows, depth, rng)
 
 
 def _grow_by_class(
@@ -334,7 +327,7 @@ def _grow_by_class(
     best = {table.columns: table for table in (*pairs, *fine)}
     vine = root_at_target(axes, chain, [best[pair] for pair in tree], told, rows, rng)
     tables = {(t.columns[0], t.columns[1]): _pair_table(t) for t in pairs}
-    return grow(vine, tables, _eligible(axes, rows), rows, depth + 1, rng, told.by_class)
+    return grow(vine, tables, _eligible(axes), rows, depth + 1, rng, told.by_class)
 
 
 def _pair_table(table: MeasuredTable) -> PairTable:
@@ -343,15 +336,9 @@ def _pair_table(table: MeasuredTable) -> PairTable:
     return PairTable(observed=counts, sigma=table.sigma, edges1=first.edges, edges2=second.edges, hint=table.hint)
 
 
-def _eligible(axes: Sequence[VineAxis], rows: float) -> dict[int, float]:
-    """Columns that a Gaussian pair copula can speak about, and the chi-square an edge must gain to be believed.
-
-    Given others, a two-valued column is often nearly certain, and correlations of what is left mislead: the more so the
-    more rows there are, since what a wrong shape seems to gain grows with them, unlike what noise does.
-    """
-    cautious = float(np.clip(rows / ROWS_PER_GAIN, LEAST_GAIN, MOST_GAIN))
-    two_valued = {j: cautious for j, axis in enumerate(axes) if np.sum(axis.scale.mass > RARE) == 2}
-    return {**{j: LEAST_GAIN for j, axis in enumerate(axes) if axis.ordered}, **two_valued}
+def _eligible(axes: Sequence[VineAxis]) -> frozenset[int]:
+    """Columns that a Gaussian pair copula can speak about: ordered ones, and those of two values."""
+    return frozenset(j for j, axis in enumerate(axes) if axis.ordered or np.sum(axis.scale.mass > RARE) == 2)
 
 
 def histogram_tables(axes: Sequence[VineAxis], margins: MeasuredMargins) -> list[MeasuredTable]:

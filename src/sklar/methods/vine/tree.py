@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -81,20 +80,11 @@ def independent_edge(first: int, second: int) -> Edge:
     return Edge(first=first, second=second, given=(), copula=IndependentPair(), family="independent", tau=0.0)
 
 
-def _fine_groups(axis: VineAxis, rows: float) -> Groups:
-    groups = axis.groups(FINE_GROUPS, 0.0, rows)
-    return (
-        groups
-        if axis.values is None
-        else replace(groups, values=np.interp(groups.edges, axis.scale.edges, axis.values))
-    )
-
-
 def _fit_edge(axes: Sequence[VineAxis], table: MeasuredTable, rows: float) -> Edge:
     first, second = table.columns
     fine = None
     if axes[first].ordered and axes[second].ordered:
-        fine = _fine_groups(axes[first], rows), _fine_groups(axes[second], rows)
+        fine = axes[first].groups(FINE_GROUPS, 0.0, rows), axes[second].groups(FINE_GROUPS, 0.0, rows)
     groups = table.groups[0], table.groups[1]
     pair = fit_pair(table.counts, table.sigma, rows, groups, fine, table.known)
     return Edge(first=first, second=second, given=(), copula=pair.copula, family=pair.family, tau=pair.tau)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,8 +30,8 @@ MOST_ATOMS = 24
 """Values kept as cells of their own, heaviest first."""
 MOST_FINE_BINS, MOST_PARTS = 256, 64
 """Bins of the second histogram in all, and of one coarse cell: the density fit is cubic in its cells."""
-LEAST_WIDTH = 1e-300
-"""Of a code that holds no number, or a single one of any."""
+LEAST_WIDTH, NEXT_TO_NOTHING = 1e-300, 1e-12
+"""Of a code that holds no number, or a single one of any; and of a cell of such codes beside others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -149,7 +149,7 @@ def first_lookup(layout: BinLayout) -> Ints:
     return _with_atoms(layout, layout.coarse, np.flatnonzero(layout.candidate))
 
 
-def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float, lumps: Ints) -> Ints:
+def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float, lumps: Collection[int] = ()) -> Ints:
     """Bin of every base code in the second histogram: heavy cells cut in parts that hold `part_mass` or more.
 
     Light cells are counted in blocks that hold half of it, whose noise is that of one cell whatever their length: where
@@ -161,7 +161,7 @@ def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float,
     chained = starts < layout.values
     alone = np.isin(starts, atoms) | ~chained
     parts = np.where(alone, 1, _parts(np.where(alone, 0.0, mass), part_mass, MOST_FINE_BINS - int(alone.sum())))
-    lumped = chained & ~alone & np.isin(layout.coarse[np.minimum(starts, layout.values - 1)], lumps)
+    lumped = chained & ~alone & np.isin(layout.coarse[np.minimum(starts, layout.values - 1)], list(lumps))
     parts = np.where(lumped, MOST_PARTS, parts)
     block, cells = np.arange(len(starts)), np.flatnonzero(~alone)
     block[cells] = cells[_blocks(np.where(lumped, part_mass, mass)[cells], part_mass / 2)]
@@ -178,26 +178,51 @@ def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float,
     return _with_atoms(layout, fine[layout.anchor], np.zeros(0, dtype=np.int64))
 
 
-def find_lumps(layout: BinLayout, lookup: Ints, counts: Floats, sigma: float) -> Ints:
-    """Coarse cells that are denser than both of their neighbours, by more than noise explains.
+def find_lumps(layout: BinLayout, lookup: Ints, counts: Floats, sigma: float) -> dict[int, float]:
+    """Coarse cells that are denser than both of their neighbours, by more than noise explains, and by how many rows.
 
     Values that are top-coded, censored or typed in by habit stand on one number inside such a cell. The bar is what
     the largest of as many differences of two noisy counts rarely exceeds.
     """
     seen = coarse_counts(layout, lookup, counts)
-    width = np.bincount(layout.coarse, np.where(layout.candidate, 0.0, layout.width)) + LEAST_WIDTH
-    bar, found = np.sqrt(2.0 * np.log(len(seen))) * sigma, np.ones(len(seen), dtype=bool)
+    width = np.bincount(layout.coarse, np.where(layout.candidate, 0.0, layout.width))
+    width = np.maximum(width, NEXT_TO_NOTHING * width.max())
+    bar = np.sqrt(2.0 * np.log(len(seen))) * sigma
+    found, excess = np.ones(len(seen), dtype=bool), seen
     for here, beside in ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None))):
-        scale = width[here] / width[beside]  # cells may hold unequal numbers of values
-        found[here] &= seen[here] - scale * np.maximum(seen[beside], 0.0) > bar * np.sqrt(1.0 + scale**2)
-    return np.flatnonzero(found)
+        scale, more = np.zeros(len(seen)), seen.copy()
+        scale[here] = width[here] / width[beside]  # cells may hold unequal numbers of values
+        more[here] -= scale[here] * np.maximum(seen[beside], 0.0)
+        found &= more > bar * np.sqrt(1.0 + scale**2)
+        excess = np.minimum(excess, more)
+    return {int(cell): float(excess[cell]) for cell in np.flatnonzero(found)}
+
+
+def lump_values(layout: BinLayout, lumps: Mapping[int, float], lookup: Ints, counts: Floats, sigma: float) -> Ints:
+    """The value that each lump stands on, where the second histogram shows it.
+
+    If a lump of m rows stands on value v, the count of v is m higher than without: all values of the cell being equally
+    likely beforehand, the probability of v is proportional to exp(m count_v / sigma^2). One above 1/2 is believed.
+    """
+    anchors, found = np.unique(layout.anchor), list[int]()
+    alone = np.bincount(lookup[anchors], minlength=len(counts)) == 1
+    for cell, rows in lumps.items():
+        values = anchors[(layout.coarse[anchors] == cell) & ~layout.candidate[anchors]]
+        log = rows * counts[lookup[values]] / sigma**2
+        weight = np.exp(log - log.max(initial=-np.inf))
+        best = int(np.argmax(weight)) if len(values) else 0
+        # At a bound a lump looks like the beginning of a steep density, as of counts that are mostly 0.
+        inside = len(values) and anchors[0] < values[best] < anchors[-1]
+        if inside and alone[lookup[values[best]]] and weight[best] > weight.sum() / 2:
+            found.append(int(np.argmax(layout.anchor == values[best])))
+    return np.array(sorted(found), dtype=np.int64)
 
 
 def coarse_counts(layout: BinLayout, lookup: Ints, counts: Floats) -> Floats:
     """The count of each coarse cell in the first histogram, without the candidates, which it counts apart."""
     free = np.flatnonzero(~layout.candidate)
     cell, seen = np.unique(np.stack([layout.coarse[free], lookup[free]]), axis=1)
-    return np.bincount(cell, counts[seen], minlength=int(layout.coarse[-1]) + 1)
+    return np.bincount(cell, counts[seen], minlength=int(layout.coarse[-1]) + 1).astype(np.float64)
 
 
 def _blocks(mass: Floats, least: float) -> Ints:

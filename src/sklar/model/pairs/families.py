@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from sklar.model.pairs.copula import Checkerboard, checkerboard, fit_margins, ke
 from sklar.model.pairs.grouping import Groups, value_tops
 from sklar.model.pairs.hints import Hint, Pair
 from sklar.model.pairs.nulls import NullExcess, nulls_together
-from sklar.model.pairs.order import LEAST_TAU, FineGrid, fit_order
 from sklar.model.pairs.parametric import FAMILIES, ParametricPair
 from sklar.model.pairs.projection import project_if_clearer
 
@@ -24,6 +22,9 @@ TAUS = (0.03, 0.07, 0.13, 0.2, 0.28, 0.37, 0.47, 0.58, 0.7, 0.82, 0.92)
 CLEARLY = 1.05
 """What a family leaves unexplained must stand out of the noise by this factor: its largest singular value passes the
 edge by chance in one table of eight, this line in one of forty."""
+PRICE = 2.0
+"""Chi-square that each parameter must gain, as Akaike's criterion asks for: of a deeper edge of the vine, and twice as
+much of a pair here, for its parameter and for the choice of its family."""
 
 
 def cell_masses(member: ParametricPair, edges1: Floats, edges2: Floats, tops: Tops = NO_NULLS) -> Floats:
@@ -47,8 +48,7 @@ def fit_family(
     """The family member nearest to a noisy table, or None when independence explains it as well.
 
     Minimizes sum (count - rows p)^2 / (sigma^2 + rows p0) over members, p0 being independence: binned weighted least
-    squares. A hint about the correlation is one more term. A member must beat independence by 4, the price of a family
-    and a parameter.
+    squares. A hint about the correlation is one more term. A member must beat independence by twice PRICE.
     """
     independent = np.outer(np.diff(edges[0]), np.diff(edges[1]))
     weight = 1.0 / (sigma**2 + rows * np.maximum(independent, 1e-6))
@@ -59,7 +59,7 @@ def fit_family(
     def misfit(member: ParametricPair) -> float:
         return distance(cell_masses(member, *edges, tops)) + FAMILIES[member.family].handicap
 
-    nothing = distance(independent) - 4.0
+    nothing = distance(independent) - 2 * PRICE
     scored = [(misfit(member), member) for member in _members(_sign(counts, rows, independent, *edges))]
     best, member = min(scored, key=lambda pair: pair[0])
     if not np.isfinite(best) or best >= nothing:
@@ -150,7 +150,7 @@ def fit_pair(
 
     Args:
         counts: noisy counts, one axis per end of the edge, with noise of standard deviation `sigma`.
-        fine: finer groups of the two ends, to carry the parametric shape; with values, an order of them is looked for.
+        fine: finer groups of the two ends, to carry the parametric shape.
         known: what else is known about the pair.
     """
     edges, tops = (groups[0].edges, groups[1].edges), value_tops(groups, known.tops)
@@ -162,10 +162,8 @@ def fit_pair(
         base = _within_rules(np.maximum(base + together / rows, 0.0), masses, possible)
         copula = checkerboard(*edges, _free_table(base, counts, sigma, rows, possible))
         return FittedPair(copula=copula, family="checkerboard", tau=kendall_tau(copula))
-    grid = _fine_grid(edges, fine, tops)
+    grid = _fine_grid(edges, fine)
     shape, name = cell_masses(member, *grid.edges, tops), _named(member)
-    if grid.values is not None and abs(member.tau) >= LEAST_TAU:
-        shape, name = _ordered(shape, name, grid, counts - together, sigma, rows, hint)
     base = _within_rules(np.maximum(grid.coarse(shape, counts.shape) + together / rows, 0.0), masses, possible)
     table = _with_residual(base, counts, sigma, rows, CLEARLY, possible)
     same = np.allclose(table, base, atol=1e-12)
@@ -207,30 +205,24 @@ def _within_rules(base: Floats, masses: Pair, possible: Floats | None) -> Floats
     return np.where(possible > 0, fit_margins(base * possible, *masses), 0.0)
 
 
-def _fine_grid(edges: Pair, fine: tuple[Groups, Groups], tops: Tops) -> FineGrid:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FineGrid:
+    """The fine cells of a pair: cut points of both axes, and the group of the table that each interval lies in."""
+
+    edges: Pair
+    places: tuple[np.ndarray, np.ndarray]
+
+    def coarse(self, shape: Floats, size: tuple[int, ...]) -> Floats:
+        """The masses of the table's cells."""
+        table = np.zeros(size)
+        np.add.at(table, (self.places[0][:, None], self.places[1][None, :]), shape)
+        return table
+
+
+def _fine_grid(edges: Pair, fine: tuple[Groups, Groups]) -> FineGrid:
     fine1, fine2 = (merge_edges(e, one.edges) for e, one in zip(edges, fine, strict=True))
     row, column = (interval_of(e, (f[1:] + f[:-1]) / 2) for e, f in zip(edges, (fine1, fine2), strict=True))
-    values = None
-    if fine[0].values is not None and fine[1].values is not None:
-        values = np.interp(fine1, fine[0].edges, fine[0].values), np.interp(fine2, fine[1].edges, fine[1].values)
-    return FineGrid(edges=(fine1, fine2), values=values, tops=tops, places=(row, column))
-
-
-def _ordered(
-    shape: Floats, name: str, grid: FineGrid, counts: Floats, sigma: float, rows: float, hint: Hint | None
-) -> tuple[Floats, str]:
-    """The fine cells of the best family within an order of the two values, if there is one; else those given."""
-    independent = np.outer(*(np.bincount(p, np.diff(e)) for p, e in zip(grid.places, grid.edges, strict=True)))
-    weight = 1.0 / (sigma**2 + rows * np.maximum(independent, 1e-6))
-
-    def misfit(fine: Floats) -> float:
-        masses = grid.coarse(fine, counts.shape)
-        return float(np.sum(weight * (counts - rows * masses) ** 2)) + (0.0 if hint is None else hint.misfit(masses))
-
-    strong = [member for member in _members((1.0,)) if member.tau >= LEAST_TAU]
-    shapes = [partial(cell_masses, member, *grid.edges, grid.tops) for member in strong]
-    found = fit_order(grid, shape, shapes, misfit)
-    return (shape, name) if found is None else (found[1], f"{_named(strong[found[0]])} x order")
+    return FineGrid(edges=(fine1, fine2), places=(row, column))
 
 
 def product(shape: Floats, table: Floats, edges: Pair, grid: FineGrid) -> Checkerboard:

@@ -18,13 +18,11 @@ tables of Adult with its target have 1% more error of pairs at epsilon 1, with 3
 class Groups:
     """A partition of a column's axis, at `edges`, into intervals made of whole margin cells.
 
-    `lookup` is the group of each margin cell, in code order; groups are numbered along the axis. `values` are the
-    numbers at the edges, given where those of two columns are to be compared.
+    `lookup` is the group of each margin cell, in code order; groups are numbered along the axis.
     """
 
     lookup: np.ndarray
     edges: np.ndarray
-    values: np.ndarray | None = None
 
     @property
     def count(self) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.model.axis import interval_of
 from sklar.model.pairs.copula import ClassPairs, GaussianPair, IndependentPair, gaussian_density
+from sklar.model.pairs.families import PRICE
 from sklar.model.pairs.hints import Hint
 from sklar.model.vine.sampling import draw_levels, transform
 from sklar.model.vine.vine import Edge, EdgeCandidate, Vine, candidates, maximum_spanning_tree, sampling_order
@@ -72,7 +73,7 @@ class ClassTables:
 def grow(
     vine: Vine,
     tables: Tables,
-    eligible: Mapping[int, float],
+    eligible: frozenset[int],
     rows: float,
     depth: int,
     rng: np.random.Generator,
@@ -82,8 +83,7 @@ def grow(
 
     Args:
         tables: released tables by column pair (smaller column first).
-        eligible: columns whose order has a meaning (a Gaussian copula says nothing about nominal ones), each with the
-            chi-square that an edge must gain to be believed.
+        eligible: columns whose order has a meaning; a Gaussian copula says nothing about nominal ones.
         classes: tables within the classes of a column, by which correlations may differ; or None.
     """
     while len(vine.trees) < min(depth, vine.size - 1):
@@ -97,7 +97,7 @@ def grow(
 def next_tree(
     vine: Vine,
     tables: Tables,
-    eligible: Mapping[int, float],
+    eligible: frozenset[int],
     rows: float,
     rng: np.random.Generator,
     classes: ClassTables | None = None,
@@ -105,18 +105,17 @@ def next_tree(
     """The next tree: the spanning tree of largest total gain among the edges the proximity condition allows."""
     particles = _Particles(vine, rng, classes)
     allowed = list(candidates(vine.trees[-1]))
-    needed = np.array([max(eligible.get(c.first, np.inf), eligible.get(c.second, np.inf)) for c in allowed])
     rough = [
-        _guess(edge, particles, tables, rows) if np.isfinite(least) else NOTHING
-        for edge, least in zip(allowed, needed, strict=True)
+        _guess(edge, particles, tables, rows) if edge.first in eligible and edge.second in eligible else NOTHING
+        for edge in allowed
     ]
-    guesses = [guess if guess.gain > least else NOTHING for guess, least in zip(rough, needed, strict=True)]
+    guesses = [guess if guess.gain > PRICE else NOTHING for guess in rough]
     gains = np.array([guess.gain for guess in guesses])
     shifts: Sequence[Floats | None] = [None] * len(allowed)
     if classes is not None:
         more, moved = _class_shifts(allowed, rough, particles, classes, rows)
-        gains += np.where(more > needed, more, 0.0)
-        shifts = [shift if gain > least else None for shift, gain, least in zip(moved, more, needed, strict=True)]
+        gains += np.where(more > PRICE, more, 0.0)
+        shifts = [shift if gain > PRICE else None for shift, gain in zip(moved, more, strict=True)]
     chosen = maximum_spanning_tree(len(vine.trees[-1]), [(c.left, c.right) for c in allowed], gains.tolist())
     return tuple(_edge(allowed[i], guesses[i], shifts[i], classes) for i in chosen)
 
