@@ -169,7 +169,8 @@ def _report(
         doubt=tuple(doubted(columns, pairs, bad)), columns=columns, pairs=pairs, checked=tuple(checked), errors=errors,
         held=held,
         accepted=stored.fit.get("accepted", {}), prior=stored.prior is not None,
-        false_alarms=FALSE_ALARMS, max_shift=MAX_MARGIN_SHIFT, added=ADDED, drawn=drawn, digest=model_digest(stored)[:16],
+        false_alarms=FALSE_ALARMS, max_shift=MAX_MARGIN_SHIFT, added=ADDED, drawn=drawn,
+        digest=model_digest(stored)[:16],
     )  # fmt: skip
 
 
