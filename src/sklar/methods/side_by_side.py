@@ -10,6 +10,7 @@ tables of transitions are below the noise level where persons are few.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
@@ -42,6 +43,8 @@ KEPT_SHARE = 0.1
 are then within 0.1 19 times of 20; half as much makes that 0.14."""
 MIN_GAIN_SIGMAS = 2.0
 """Standard errors by which a measured share must exceed that of the model for values to be copied."""
+MEAN_OF_ABSOLUTE = math.sqrt(2 / math.pi)
+"""Mean absolute value of Gaussian noise of standard deviation 1."""
 KEPT_DRAWN = 20_000
 """Rows drawn from the model of transitions to count how often it keeps values: to within 0.004."""
 
@@ -108,7 +111,6 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
         part = _part(evidence, place)
         return with_kept_values(method.estimate(part), views_of(evidence.setting.schema)[place], part)
 
-    @remembered
     def estimate(evidence: Evidence[Any]) -> TableModel:
         views = views_of(evidence.setting.schema)
         if not views:
@@ -122,7 +124,8 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
         views = views_of(evidence.setting.schema)
         if not views:
             return method.margins(evidence)
-        return estimate(evidence).margins  # those of transitions depend on how often values are kept
+        parts = ((view, method.margins(_part(evidence, place))) for place, view in enumerate(views))
+        return [replace(margin, column=view.full(margin.column)) for view, several in parts for margin in several]
 
     def outline(schema: Schema, options: Any, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
         views = views_of(schema)
@@ -144,7 +147,14 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
         assert method.expect is not None
         if not views:
             return method.expect(schema, options, allowance, unit, rows)
-        return method.expect(views[0].by.schema, options, allowances(views, allowance)[0], unit, rows)
+        parts = zip(views, allowances(views, allowance), strict=True)
+        expected = {view.name: method.expect(view.by.schema, options, part, unit, rows) for view, part in parts}
+        begins, query = expected[views[0].name], kept_query(views[-1])
+        if NEXT not in expected:
+            return begins
+        noise = None if query is None else _kept_noise(query, views, allowance, unit).std
+        kept = None if noise is None else min(MEAN_OF_ABSOLUTE * noise / rows, 0.5)
+        return replace(begins, kept=kept, transitions_hidden=expected[NEXT].few_rows)
 
     def check(schema: Schema, options: Any) -> None:
         for one in _schemas(schema):

@@ -8,7 +8,7 @@ by the model otherwise: then s of the rows keep it. What is drawn beside a copie
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -80,15 +80,20 @@ def keep_values(model: TableModel, pairs: Mapping[tuple[int, int], float]) -> Ta
     """Return a model of transitions in which columns, by their places before and after, copy their value so often."""
     if not pairs:
         return model
-    margins = list(model.margins)
-    for (before, after), share in pairs.items():
-        mixed = share * margins[before].dense() + (1.0 - share) * margins[after].dense()
-        plain = margin_from_dense(margins[after].column, mixed)
-        margins[after] = replace(plain, decimals=margins[after].decimals, heaps=margins[after].heaps)
-    places = tuple(zip(*pairs, strict=True))
-    return KeptModel(
-        base=model, before=places[0], after=places[1], copied=tuple(pairs.values()), margins=tuple(margins)
-    )
+    before, after = zip(*pairs, strict=True)
+    plain = KeptModel(base=model, before=before, after=after, copied=tuple(pairs.values()), margins=model.margins)
+    return replace(plain, margins=copied_margins(plain, model.margins))
+
+
+def copied_margins(model: TableModel, margins: Sequence[Margin]) -> tuple[Margin, ...]:
+    """Return the margins of rows, from those of the model of transitions alone: mixtures where values are copied."""
+    found = list(margins)
+    if isinstance(model, KeptModel):
+        for before, after, share in zip(model.before, model.after, model.copied, strict=True):
+            own = margins[after]
+            plain = margin_from_dense(own.column, share * margins[before].dense() + (1.0 - share) * own.dense())
+            found[after] = replace(plain, decimals=own.decimals, heaps=own.heaps)
+    return tuple(found)
 
 
 def without_copies(model: TableModel) -> TableModel:

@@ -29,7 +29,9 @@ from sklar.arrays import Floats
 from sklar.inference.columns import KnownRows, known_rows
 from sklar.inference.fitted import Fitted
 from sklar.inference.tables import all_tables, group_masses, is_interaction, measured_part, partitions_of
+from sklar.model.kept import copied_margins
 from sklar.model.linked import LinkedModel
+from sklar.model.margins.margin import Margin
 from sklar.release.measurements import Measurement
 
 FALSE_ALARMS = 0.01
@@ -110,7 +112,10 @@ def residuals(
 
 def margin_shifts(fitted: Fitted, tables: Sequence[Measurement], shares: Sequence[Floats]) -> list[float | None]:
     """Return how far shares of rows are at most from the margins estimated from the releases; None of other tables."""
-    margins = {margin.column: margin.dense() for margin in fitted.method.refit_margins(fitted.evidence())}
+    estimated, parts = list(fitted.method.refit_margins(fitted.evidence())), list[Margin]()
+    for part in fitted.model.parts if isinstance(fitted.model, LinkedModel) else (fitted.model,):
+        parts += copied_margins(part, estimated[len(parts) : len(parts) + len(part.margins)])
+    margins = {margin.column: margin.dense() for margin in parts}
     return [
         float(np.abs(share - group_masses(partitions_of(table)[0], margins[names[0]], table.values.size)).max())
         if len(names := table.query.columns) == 1
