@@ -71,6 +71,13 @@ def test_what_mostly_stays_the_same_is_asked_about() -> None:
     assert not any("stays the same" in note for note in draft.notes["mood"])
 
 
+def test_a_number_that_mostly_rises_is_asked_about() -> None:
+    draft = sklar.draft_schema(panel(age=lambda p, t, rng: 20 + p % 40 + 2 * t - 5 * (rng.random(len(p)) < 0.02)))
+    assert draft.person is not None and not [rule for rule in draft.person.steps if "age" in rule.columns]
+    (said,) = [note for note in draft.notes["age"] if "steps" in note]
+    assert "rises by 2 in 9" in said and 'low = "previous age", high = "age", at_least = -3, at_most = 7' in said
+
+
 @pytest.mark.slow
 def test_a_confirmed_step_holds_in_every_synthetic_person() -> None:
     import pandas as pd

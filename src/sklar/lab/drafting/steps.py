@@ -1,7 +1,8 @@
 """Guess: what holds from every row of a person to the next in all rows looked at, as rules that the custodian confirms.
 
 A rule is proposed only where rows given to persons at random would break it: what rises by a fixed amount, never falls
-or never goes back. Of columns that mostly stay the same it is asked whether they ever change.
+or never goes back. Of columns that mostly stay the same it is asked whether they ever change, and of numbers that
+mostly rise by one amount whether their change is bounded.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from sklar.schema.persons.linked import PREVIOUS, links, with_possible_steps
 from sklar.schema.persons.person import Person
 from sklar.schema.rules import AtMost, Never, Rule
 
-MOSTLY_UNCHANGED = 0.8
-"""A column that keeps its value in so many steps is asked about, if rows at random would keep it in fewer."""
+MOSTLY = 0.8
+"""A column that keeps its value, or changes by one amount, in so many steps is asked about, if rows at random would do
+so in fewer."""
+OUTSIDE = 0.001
+"""Share of steps that a proposed bound on a change leaves out on each side: slips of the pen are some."""
 READ_OFF = "from-rows"
 
 
@@ -73,12 +77,8 @@ def with_steps(
         steps = _Steps(before=before, after=after, apart=rng.permutation(after))
         found = list(_rules(name, table, steps, person.order))
         rules += found
-        if not found and _mostly_unchanged(steps):
-            share = np.mean(before == after)
-            notes[name] = [
-                f"It stays the same in {share:.0%} of the steps from a row of a person to the next; a fit measures "
-                "how often, with noise. Does it ever change? If it never does, name it in static of [person]."
-            ]
+        asked = None if found else _question(name, table, steps)
+        notes |= {} if asked is None else {name: [asked]}
     proposed = replace(person, steps=(*person.steps, *rules))
     return with_possible_steps(columns, table.schema.rules, proposed), notes
 
@@ -104,10 +104,26 @@ def _rules(name: str, table: ExactTable, steps: _Steps, order: str) -> Iterator[
                 yield Never(values={previous: stays, name: not stays}, source=READ_OFF)
 
 
-def _mostly_unchanged(steps: _Steps) -> bool:
-    """Return whether a column keeps its value far more often than rows of different persons share one."""
-    kept, shared = np.mean(steps.before == steps.after), np.mean(steps.before == steps.apart)
-    return bool(kept >= MOSTLY_UNCHANGED and 1 - kept < (1 - shared) / 2)
+def _question(name: str, table: ExactTable, steps: _Steps) -> str | None:
+    """What to ask about a column that mostly keeps its value, or changes by one amount; None if it does neither."""
+    whole = isinstance(table.schema[name], Integer)
+    change = float(np.median(steps.differences)) if whole else 0.0
+    share, by_chance = (np.mean(after - steps.before == change) for after in (steps.after, steps.apart))
+    if share < MOSTLY or 1 - share >= (1 - by_chance) / 2:
+        return None
+    where = f"in {share:.0%} of the steps from a row of a person to the next"
+    if not change:
+        return (
+            f"It stays the same {where}; a fit measures how often, with noise. Does it ever change? If it never does, "
+            "name it in static of [person]."
+        )
+    low, high = (round(float(end)) for end in np.quantile(steps.differences, [OUTSIDE, 1 - OUTSIDE]))
+    rule = f'kind = "at-most", low = "{PREVIOUS}{name}", high = "{name}", at_least = {low}, at_most = {high}'
+    verb = "rises" if change > 0 else "falls"
+    return (
+        f"It {verb} by {abs(change):g} {where}. Is its change bounded, and are other changes errors? If so, add "
+        f'[[steps]] with {rule}, source = "from-rows": then its change is measured, and not each value anew.'
+    )
 
 
 def _values(table: ExactTable, name: str) -> Floats:
