@@ -42,8 +42,12 @@ def schema() -> sklar.Schema:
 
 
 def drawn_effects(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """How far the mean wage of each group is off, and its share of union members."""
-    spread = np.sqrt(SQUARED_CORRELATION / (SHARES * (1 - SHARES)))
+    """How far the mean wage of each group is off, and its share of union members.
+
+    With variances D / p of independent effects, the deviation of a group of share p from the mean of all has variance
+    D (1 - p) / p: its squared correlation with being in the group is D on average.
+    """
+    spread = np.sqrt(SQUARED_CORRELATION / SHARES)
     union = UNION + (UNION * (1 - UNION)) ** 0.5 * spread * rng.standard_normal(len(GROUPS))
     return SPREAD * spread * rng.standard_normal(len(GROUPS)), np.clip(union, 0.02, 0.98)
 
