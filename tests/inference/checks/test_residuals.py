@@ -78,6 +78,7 @@ SMALL = KnownRows(rows=432.0, sigma=6.0)
 """A table of few rows, whose number is known with noise."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "scale"), [("gaussian", 13.0), ("gaussian", 0.7), ("laplace", 40.0), ("laplace", 2.0)]
 )
