@@ -31,6 +31,7 @@ from scipy.special import ndtr, ndtri, pdtr
 from scipy.stats import qmc
 
 import sklar
+from benchmarks.coverage_persons import run_persons
 from sklar.inference.answers.influence import influences
 from sklar.inference.answers.questions import parse_question
 from sklar.inference.answers.statistics import asked_numbers
@@ -168,9 +169,14 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=200)
     parser.add_argument("--replicas", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--persons", type=int, nargs="+", default=[], help="panels of so many persons, by group")
     parser.add_argument("--json", metavar="FILE")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    if given.persons:
+        for persons, epsilon in product(given.persons, given.epsilon):
+            run_persons(persons, epsilon, given.tables, given.seed)
+        return
     cells = [
         {"rows": rows, "epsilon": epsilon, "lines": run(rows, epsilon, given.tables, given.replicas, given.seed)}
         for rows, epsilon in product(given.rows, given.epsilon)

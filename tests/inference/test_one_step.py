@@ -9,7 +9,7 @@ import pytest
 import sklar
 from sklar.counting.code_table import CodeTable
 from sklar.inference.linear_measurements import linear_measurements
-from sklar.inference.one_step import one_step, smoothed
+from sklar.inference.one_step import TYPICAL_SQUARED_CORRELATION, one_step, smoothed
 from sklar.pipeline.bundle.bundle import stored_of
 from sklar.release.counts import Interaction
 from sklar.sample.rng import generator
@@ -109,13 +109,28 @@ def test_a_smooth_law_that_releases_speak_against_is_not_believed(fitted: tuple[
     assert found.shift[0] == pytest.approx(alone.shift[0], rel=1e-6)
 
 
-def test_without_releases_about_the_columns_there_is_no_step(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
+def test_with_releases_about_other_columns_alone_there_is_no_step(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
     model, frame = fitted
     known = linear_measurements(stored_of(model).fitted)
     codes = codes_of(frame)
-    known.linear = ()
+    known.linear = tuple(one for one in known.linear if not {"x", "z"} <= set(one.columns))
+    assert {name for one in known.linear for name in one.columns} == {"x", "g", "z"}
     assert one_step(known, codes, codes.columns["x"][None].astype(float), ("x", "z"), ROWS, False) is None
     assert one_step(known, codes, codes.columns["x"][None].astype(float), ("x",), ROWS, False) is not None
+
+
+def test_a_column_that_no_release_has_with_others_may_depend_on_them(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
+    model, frame = fitted
+    known = linear_measurements(stored_of(model).fitted)
+    codes = codes_of(frame.assign(g=generator(7).permutation(frame["g"].to_numpy())))  # as a model without dependence
+    group = codes.columns["g"] == 2
+    psi = np.where(group, codes.columns["x"] - codes.columns["x"].mean(), 0.0)[None] / group.mean()
+    known.linear = ()
+    found = one_step(known, codes, psi, ("x", "g"), ROWS, False)
+    assert found is not None and found.told[0] == 0
+    # Within the group, x may be as far from its mean as a typical correlation with the group makes it.
+    shift = np.sqrt(TYPICAL_SQUARED_CORRELATION * (1 / group.mean() - 1)) * codes.columns["x"].std()
+    assert np.sqrt(found.noise[0]) > 0.9 * shift
 
 
 @pytest.mark.parametrize(

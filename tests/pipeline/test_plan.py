@@ -132,3 +132,30 @@ def test_the_command_needs_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "std (rows)" in CliRunner().invoke(app, [*run, "--noise"]).stdout
     assert CliRunner().invoke(app, ["plan", "s.toml", "-e", "a,b"]).exit_code == 2
     assert CliRunner().invoke(app, ["plan", "s.toml"]).exit_code == 1
+
+
+def panel(rows: int = 8) -> sklar.Schema:
+    columns = {"year": sklar.Integer(0, 7), "job": sklar.Category(list("abcdef")), "pay": sklar.Integer(0, 50)}
+    return sklar.Schema(columns, person=sklar.Person(key="id", rows=rows, order="year"))
+
+
+def test_persons_are_what_counts_where_rows_share_a_vote() -> None:
+    by_persons, by_rows = sklar.plan(panel(), epsilon=2, persons=545), sklar.plan(panel(), epsilon=2, rows=4_360)
+    assert by_persons.fits[0].expected == by_rows.fits[0].expected
+    assert (by_persons.rows, by_persons.persons) == (by_rows.rows, by_rows.persons) == (4_360, 545)
+    assert "545 persons (4,360 rows)" in str(by_rows) and by_rows.to_dict()["persons"] == 545
+    assert by_rows.lines[0].share_of_rows == pytest.approx(by_rows.lines[0].std / 545)
+    alone = sklar.plan(SCHEMA, epsilon=2, rows=4_360)
+    assert alone.persons is None and "4,360 rows at" in str(alone)
+    with pytest.raises(UsageError, match="share one vote"):
+        sklar.plan(SCHEMA, epsilon=2, persons=545)
+
+
+def test_it_says_when_transitions_are_below_the_noise_level() -> None:
+    few, many = sklar.plan(panel(), epsilon=[2], persons=545), sklar.plan(panel(), epsilon=[2], persons=100_000)
+    assert "below the noise level" in str(few) and "below the noise level" not in str(many)
+    assert "how often a value stays" in str(few) and ["transitions hidden by noise", "yes"] in few.table()[1]
+    kept = [line for line in few.lines if line.label == "next row: values kept"]
+    expected = few.fits[0].expected
+    assert expected is not None and expected.kept == pytest.approx(0.8 * kept[0].std / 545, rel=0.01)
+    assert "kept" not in str(sklar.plan(SCHEMA, epsilon=[2], rows=545))

@@ -73,6 +73,12 @@ def test_what_cannot_be_subtracted_stays(low: Column, high: Column) -> None:
     assert names({"a": low, "b": high}, AtMost(low="a", high="b")) == ["a", "b"]
 
 
+def test_a_fixed_difference_is_a_coordinate_of_one_value() -> None:
+    columns = {"a": Integer(0, 9), "b": Integer(0, 10)}
+    by = coordinates(Schema(columns, [AtMost(low="a", high="b", at_least=1, at_most=1)]))
+    assert by.schema.modelled == ("a", "b - a") and by.schema.size("b - a") == 1
+
+
 def test_a_length_gets_a_name_of_its_own() -> None:
     columns = {"a": Integer(0, 9), "b": Integer(0, 9), "b - a": Boolean()}
     assert names(columns, AtMost(low="a", high="b")) == ["a", "(b - a)", "b - a"]

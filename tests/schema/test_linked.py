@@ -97,7 +97,6 @@ def test_a_request_over_both_tables_has_no_name() -> None:
         ({"steps": [sklar.rules.Totals(column="sex", counts={"F": 1})]}, "steps must be a list"),
         ({"steps": [sklar.rules.Never(values={"previous ag": 1})]}, "'previous ag' is not a modelled column"),
         ({"steps": [sklar.rules.AtMost(low="previous age", high="age", at_least=500)]}, "can never hold"),
-        ({"steps": [sklar.rules.AtMost(low="previous age", high="age", source="from-rows")]}, "public or assumed"),
         ({"static": ["sex", "born", "age", "dead"], "order": "year"}, None),
     ],
 )

@@ -35,6 +35,9 @@ def command(
         str | None, typer.Option("--epsilon", "-e", help="Privacy budget, or several side by side: 0.5,1,3.")
     ] = None,
     rows: Annotated[int, typer.Option("--rows", help="A guess at the number of rows.")] = 10_000,
+    persons: Annotated[
+        int | None, typer.Option("--persons", help="A guess at the number of persons whose rows share a vote.")
+    ] = None,
     want: Annotated[
         str | None, typer.Option("--want", help='What epsilon this takes: "shares within 0.01", "nulls under 2% seen".')
     ] = None,
@@ -60,14 +63,15 @@ def command(
     Example:
       sklar plan people.toml -e 0.5,1,3 --rows 30000
       sklar plan people.toml --rows 30000 --want "shares within 0.01"
+      sklar plan panel.toml -e 2 --persons 545
     """
     from sklar.pipeline.plan import plan
     from sklar.schema.table import Schema
 
     given: Any = neighbours
     found = plan(
-        Schema.read(schema), method, numbers(epsilon, "--epsilon"), delta, rows, target=target, want=want,
-        rho=rho, neighbours=given, rows_per_person=rows_per_person, options=read_options(option),
+        Schema.read(schema), method, numbers(epsilon, "--epsilon"), delta, rows, persons=persons, target=target,
+        want=want, rho=rho, neighbours=given, rows_per_person=rows_per_person, options=read_options(option),
     )  # fmt: skip
     if output is not None:
         found.write(output)

@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from sklar.accounting.unit import VOTE_BITS
 from sklar.arrays import Ints
-from sklar.counting import blocks, coefficients, sampled_taus, sphere, taus
+from sklar.counting import agreements, blocks, coefficients, sampled_taus, sphere, taus
 from sklar.counting.interactions import exact_interactions
 from sklar.counting.jobs import CodedPart, CountedRows
 from sklar.counting.plans import TableSpec, plan_counts
 from sklar.counting.tables import exact_counts, exact_pair_counts, require_pair_room
 from sklar.counting.whole_numbers import WholeNumbers, carried, from_words, words_of
+from sklar.release.agreements import Agreements
 from sklar.release.blocks import BlockLikelihoods, BlockMeans
 from sklar.release.coefficients import Coefficients
 from sklar.release.counts import Counts, Interaction, PairCounts
@@ -49,6 +50,7 @@ SUM_RULES: dict[type, SumRule] = {
     BlockMeans: SumRule(exact_whole=blocks.exact_block_sums),
     BlockLikelihoods: SumRule(exact_whole=blocks.exact_likelihood_sums),
     Coefficients: SumRule(exact_sums=coefficients.exact_coefficients),
+    Agreements: SumRule(exact_sums=agreements.exact_agreements),
 }
 """The closed list of sums, each with a proved sensitivity."""
 

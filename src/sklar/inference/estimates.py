@@ -58,8 +58,8 @@ FROM_STEP = (
     "and the model the rest"
 )
 FROM_COLUMNS_ALONE = (
-    "from released tables of each column and their known noise; nothing was released about a column together with others, "
-    "so a correlation as in other tables of people is allowed for"
+    "from released tables of each column and their known noise; nothing was released about one of them together with "
+    "others, so a correlation as in other tables of people is allowed for"
 )
 NO_ROWS = "the model has no such rows, or too few to tell"
 

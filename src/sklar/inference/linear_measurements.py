@@ -1,4 +1,4 @@
-"""Measurements of a fit that are sums over rows of known functions: tables, and products of scores."""
+"""Measurements of a fit that are sums over rows of known functions: tables, agreements, and products of scores."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from sklar.inference.columns import ColumnSums, column_sums, known_rows
 from sklar.inference.fitted import Fitted
 from sklar.inference.tables import all_tables, counts_cells, is_interaction, measured_part
 from sklar.model.pairs.interactions import centred
+from sklar.release.agreements import Agreements
 from sklar.release.counts import Counts, Interaction
 from sklar.release.measurements import Measurement
 from sklar.release.sphere import PairSums, StarSums
@@ -28,12 +29,12 @@ GRIDDED = (Integer, Real, Datetime)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Linear:
-    """Measured numbers about several columns: the cells of a table, or one sum of products.
+    """Measured numbers about several columns: the cells of a table, a count of rows that agree, or a sum of products.
 
     Attributes:
         columns: Which.
         measurement: What they are part of.
-        place: Of a sum of products, the two scores, or the contrast and the score; None for a table.
+        place: Of a sum of products, the two scores, or the contrast and the score; None for other counts.
         values: The numbers, with noise.
         sigma: Standard deviation of the noise on each.
     """
@@ -57,6 +58,9 @@ class Linear:
         query = self.measurement.query
         if isinstance(query, PairSums | StarSums):
             return sparse.csr_array(self._products(query, codes)[:, None])
+        if isinstance(query, Agreements):
+            equal = codes.columns[self.columns[0]] == codes.columns[self.columns[1]]
+            return sparse.csr_array(equal[:, None].astype(np.float64))
         assert isinstance(query, Counts | Interaction)
         cell = np.zeros(codes.rows, dtype=np.int64)
         for name, partition, size in zip(query.columns, query.partitions, query.shape, strict=True):
@@ -147,9 +151,20 @@ def linear_measurements(fitted: Fitted) -> LinearMeasurements:
         if len(table.query.columns) > 1
     ]  # fmt: skip
     for measurement in fitted.measurements:
-        linear += _products(measurement)
+        linear += [*_products(measurement), *_agreements(measurement)]
     places = {name: _places(schema[name], schema.size(name)) for name in schema.modelled}
     return LinearMeasurements(fitted=fitted, tables=tables, linear=tuple(linear), places=places)
+
+
+def _agreements(measurement: Measurement) -> Iterator[Linear]:
+    """Counts of rows that have the same value in two columns, each on its own."""
+    query = measurement.query
+    if isinstance(query, Agreements):
+        for first, second, value in zip(query.first, query.second, measurement.values, strict=True):
+            yield Linear(
+                columns=(first, second), measurement=measurement, place=None, values=np.array([value]),
+                sigma=measurement.sigma,
+            )  # fmt: skip
 
 
 def _products(measurement: Measurement) -> Iterator[Linear]:

@@ -48,6 +48,7 @@ from sklar.counting.code_table import CodeTable
 from sklar.inference.columns import ColumnSums
 from sklar.inference.linear_measurements import Linear, LinearMeasurements
 from sklar.model.correlation.nearest import clean_correlations, clipped_correlation
+from sklar.release.agreements import Agreements
 from sklar.sample.rng import substream
 
 CAUTION = 25.0
@@ -183,8 +184,13 @@ def _every_pair(usable: Sequence[Linear], columns: Sequence[str]) -> bool:
 
 
 def _any_alone(linear: Sequence[Linear], columns: Sequence[str]) -> bool:
-    """Return whether no release has one of the columns together with another column."""
-    return not set(columns) <= {name for one in linear for name in one.columns}
+    """Return whether no release has one of the columns together with another column.
+
+    How often a column keeps its value from one row to the next tells nothing about other columns.
+    """
+    others = [one for one in linear if not isinstance(one.measurement.query, Agreements)]
+    about = [one for one in linear if set(one.columns) <= set(columns)]
+    return not set(columns) <= {name for one in (*others, *about) for name in one.columns}
 
 
 def _contradicted(usable: Sequence[Linear], codes: CodeTable, rows: float) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from sklar.counting.code_table import CodeTable, CountedTable
 from sklar.inference.fitted import Fitted
 from sklar.inference.simulated import SimulatedDoor
+from sklar.model.kept import copied_as_in
 from sklar.model.protocol import TableModel
 from sklar.sample.assemble import assemble
 from sklar.sample.decode import SampledTable, decode, decode_column
@@ -75,7 +76,8 @@ def fit_replica(mechanism: Mechanism, entropy: int, index: int) -> tuple[TableMo
     drawn = rows_of(mechanism, fitted.model, mechanism.rows, stream("rows"))
     door = SimulatedDoor(rows=CountedTable(fitted.schema, drawn), unit=setting.unit, rng=stream("noise"))
     rows = drawn.rows if setting.unit.neighbours == "replace" else None
-    return fitted.method.fit(replace(setting, rows=rows, generator=lambda: stream("fit")), door), drawn
+    model = fitted.method.fit(replace(setting, rows=rows, generator=lambda: stream("fit")), door)
+    return copied_as_in(fitted.model, model), drawn
 
 
 def make_replica(mechanism: Mechanism, entropy: int, index: int) -> Replica:

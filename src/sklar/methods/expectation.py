@@ -69,6 +69,9 @@ class Expectation:
         auc_loss: A classifier of the target that learns from synthetic rows has an AUC less by nothing up to this; None
             without a target.
         few_rows: Whether the method for few rows takes over.
+        kept: Of the share of rows of a person in which a column keeps the value of the row before; None where rows
+            stand alone.
+        transitions_hidden: Whether tables of a value and the one before it are below the noise level.
     """
 
     shares: float
@@ -77,6 +80,8 @@ class Expectation:
     nulls: float | None
     auc_loss: float | None = None
     few_rows: bool = False
+    kept: float | None = None
+    transitions_hidden: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from sklar.arrays import Floats, Ints, Mask
 from sklar.model.conditioning import even_batches
+from sklar.model.kept import KeptModel, without_copies
 from sklar.model.protocol import Codes, RowProposals, RowwiseModel, TableModel
 
 PARTICLES, MORE_PARTICLES = 16, 256
@@ -53,6 +54,13 @@ Accept = Callable[[Codes, Ints], Mask]
 
 def complete_codes(model: TableModel, known: Codes, rng: np.random.Generator, more: int = MORE_PARTICLES) -> Completion:
     """Draw what is UNKNOWN in rows of codes; rows of which too few particles count get `more`."""
+    if isinstance(model, KeptModel):
+        done = complete_codes(model.base, model.keep(known, rng), rng, more)
+        lost = np.flatnonzero(done.effective == 0)  # what was copied may not go with the rest
+        if len(lost):
+            again = complete_codes(model.base, known[lost], rng, more)
+            done.codes[lost], done.effective[lost], done.particles[lost] = again.codes, again.effective, again.particles
+        return done
     codes = np.empty(known.shape, dtype=np.int32, order="F")
     effective, particles = np.full(len(known), float(PARTICLES)), np.full(len(known), PARTICLES)
     shared = None if isinstance(model, RowwiseModel) else matching_rows(model)
@@ -72,7 +80,8 @@ def complete_codes(model: TableModel, known: Codes, rng: np.random.Generator, mo
 def complete_accepted(
     model: TableModel, known: Codes, rng: np.random.Generator, particles: int, accept: Accept
 ) -> Completion:
-    """The same with so many particles for each row, of which only those that are accepted count."""
+    """Draw rows with so many particles each, of which only those that are accepted count; nothing is copied."""
+    model = without_copies(model)
     codes, effective = np.empty(known.shape, dtype=np.int32, order="F"), np.zeros(len(known))
     for rows, first in _patterns(known):
 
@@ -88,6 +97,7 @@ def law_of_column(model: TableModel, known: Codes, column: int, rng: np.random.G
 
     A code that no particle has is given a part of one: a row may have it all the same.
     """
+    model = without_copies(model)
     law = np.full((len(known), model.margins[column].size), 0.5 / LAW_PARTICLES)
     for rows, first in _patterns(known):
         propose = _proposals(model, first)

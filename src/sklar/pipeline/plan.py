@@ -15,7 +15,7 @@ from sklar.accounting.unit import Neighbours, Unit, unit_of
 from sklar.errors import BudgetError, UsageError
 from sklar.given_numbers import plain_options, whole_number
 from sklar.methods.expectation import Expectation, sampling_error
-from sklar.methods.method import Method
+from sklar.methods.method import GUESSED_ROWS, Method, as_if_paid
 from sklar.methods.registry import find_method
 from sklar.schema.table import Schema
 
@@ -96,6 +96,7 @@ class Plan:
     Attributes:
         method: The name of the method.
         rows: The guessed number of rows.
+        persons: The guessed number of persons whose rows share a vote, which is what counts; None where rows count.
         fits: One for each epsilon, ascending.
         curve: What to expect over a wider range of epsilons; empty without expectations.
         answer: What the wish takes, if there was one.
@@ -106,6 +107,7 @@ class Plan:
     fits: tuple[PlannedFit, ...]
     curve: tuple[tuple[float, Expectation], ...] = ()
     answer: Answer | None = None
+    persons: int | None = None
 
     @property
     def lines(self) -> tuple[PlanLine, ...]:
@@ -117,6 +119,7 @@ class Plan:
         return {
             "method": self.method,
             "rows": self.rows,
+            "persons": self.persons,
             "words": str(self).splitlines(),
             "fits": [fit.to_dict() for fit in self.fits],
             "curve": [{"epsilon": epsilon, **one.to_dict()} for epsilon, one in self.curve],
@@ -124,9 +127,14 @@ class Plan:
         }
 
     def __str__(self) -> str:
-        told = [_sentence(fit, self.rows) for fit in self.fits if fit.expected is not None]
+        told = [_sentence(fit, self.counted) for fit in self.fits if fit.expected is not None]
         told = told or [f"What to expect was not worked out for {self.method}; its noise is in the lines of the plan."]
         return "\n".join([*told, *([self.answer.text] if self.answer is not None else [])])
+
+    @property
+    def counted(self) -> str:
+        """What the plan is for, in words: rows, or persons with their rows."""
+        return f"{self.rows:,} rows" if self.persons is None else f"{self.persons:,} persons ({self.rows:,} rows)"
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """(headings, rows) of what to expect, the epsilons side by side; nothing without expectations."""
@@ -134,6 +142,10 @@ class Plan:
         headings = ["expect", *("" if epsilon is None else f"epsilon {epsilon:g}" for epsilon, _ in told)]
         rows = [[words, *(_shown(name, one) for _, one in told)] for name, words in ROWS.items()]
         rows.append(["method for few rows", *("yes" if one.few_rows else "no" for _, one in told)])
+        if any(one.kept is not None for _, one in told):
+            rows.append(
+                ["transitions hidden by noise", *("yes" if one.transitions_hidden else "no" for _, one in told)]
+            )
         return headings, [row for row in rows if set(row[1:]) != {"-"}] if told else []
 
     def write(self, path: str | PathLike[str]) -> None:
@@ -151,7 +163,7 @@ class Plan:
             for name, words in ROWS.items()
             if (found := [(e, value, None) for e, one in self.curve if (value := getattr(one, name)) is not None])
         }
-        title = f"What to expect of {self.rows:,} rows"
+        title = f"What to expect of {self.counted}"
         if not str(path).endswith(".html"):
             charts = {words: epsilon_chart(words, [(words, found)]) for words, found in lines.items()}
             write_picture(side_by_side(charts, f"{title}, {self.method}", across=2), path)
@@ -176,8 +188,13 @@ ROWS = {
     "means": "a mean is off by (sd)",
     "nulls": "nulls unseen below",
     "auc_loss": "AUC lost, at most",
+    "kept": "a share of values kept is off by",
 }
 """What is told of each number."""
+HIDDEN = (
+    "Which value follows which from one row of a person to the next is below the noise level: a value stays as often "
+    "as measured, and otherwise the next one hardly depends on it."
+)
 WHY_A_RANGE = "hardly any where one or two columns tell the target, most where it takes many"
 
 
@@ -186,8 +203,9 @@ def plan(
     method: str | None = None,
     epsilon: float | Sequence[float] | None = None,
     delta: float = 1e-9,
-    rows: int = 10_000,
+    rows: int = GUESSED_ROWS,
     *,
+    persons: int | None = None,
     target: str | None = None,
     want: str | None = None,
     rho: float | None = None,
@@ -202,7 +220,9 @@ def plan(
         method: As in `fit`.
         epsilon: One, or several to be told side by side.
         delta: As in `fit`, like `rho`, `neighbours`, `rows_per_person` and `options`.
-        rows: A guess at the number of rows.
+        rows: A guess at the number of rows. Where rows of a person share a vote, persons are what counts: as many as
+            have so many rows if each has the most that are used.
+        persons: A guess at their number, if it is better than that.
         target: A column that users will predict.
         want: What is wished for, as "shares within 0.01"; answered with an epsilon.
 
@@ -212,7 +232,8 @@ def plan(
     """
     rows = whole_number(rows, "rows")
     unit = unit_of(schema.person, neighbours or find_method(method).neighbours, rows_per_person)
-    asked = PlanRequest(schema, method, plain_options(options), target, unit, rows)
+    rows, persons = _rows_and_persons(schema, rows, persons)
+    asked = PlanRequest(schema, method, plain_options(options), target, unit, rows if persons is None else persons)
     wanted = _budgets(epsilon)
     if not wanted or (wanted == [None] and rho is None and want is None):
         raise BudgetError("epsilon has no default: say which to plan for, as epsilon=[0.5, 1, 3]")
@@ -225,7 +246,20 @@ def plan(
         curve = _falling(asked.curve([one for one in wanted if one is not None], delta))
         known = dict(curve)
         fits = tuple(replace(fit, expected=known.get(fit.epsilon or 0.0, fit.expected)) for fit in fits)
-    return Plan(method=asked.method.name, rows=rows, fits=fits, curve=curve, answer=answer)
+    return Plan(method=asked.method.name, rows=rows, persons=persons, fits=fits, curve=curve, answer=answer)
+
+
+def _rows_and_persons(schema: Schema, rows: int, persons: int | None) -> tuple[int, int | None]:
+    """The guessed numbers of rows and of persons; no persons where each row counts."""
+    person = as_if_paid(schema).person
+    if person is None or not person.shares_vote:
+        if persons is not None:
+            raise UsageError("persons is for schemas with a person whose rows share one vote; guess the number of rows")
+        return rows, None
+    if persons is None:
+        return rows, max(round(rows / person.bound), 1)
+    persons = whole_number(persons, "persons")
+    return max(rows, persons) if rows != GUESSED_ROWS else persons * person.bound, persons
 
 
 class PlanRequest:
@@ -312,7 +346,8 @@ def _answer(want: str, asked: PlanRequest, delta: float) -> Answer:
         return getattr(asked.expected(epsilon, delta), what) <= limit
 
     sampled = sampling_error(what, asked.rows)
-    aside = f" {asked.rows:,} rows are themselves off by about {sampled:.2g} from the people they were drawn from"
+    counted = f"{asked.rows:,} {'persons' if asked.unit.votes else 'rows'}"
+    aside = f" {counted} are themselves off by about {sampled:.2g} from the people they were drawn from"
     aside = f"{aside}, which no epsilon removes." if sampled else ""
     if not good(LARGEST):
         best = getattr(asked.expected(LARGEST, delta), what)
@@ -331,21 +366,25 @@ def _answer(want: str, asked: PlanRequest, delta: float) -> Answer:
     return Answer(wish=want, epsilon=enough, text=text)
 
 
-def _sentence(fit: PlannedFit, rows: int) -> str:
+def _sentence(fit: PlannedFit, counted: str) -> str:
     one = fit.expected
     assert one is not None
     parts = [f"shares within +-{100 * one.shares:.2g} points"]
     parts += [] if one.correlations is None else [f"a correlation within +-{one.correlations:.2g}"]
     parts += [] if one.means is None else [f"a mean within +-{one.means:.2g} of its standard deviation"]
     parts += [] if one.nulls is None else [f"nulls under {100 * one.nulls:.2g}% unseen"]
+    parts += (
+        [] if one.kept is None else [f"how often a value stays from row to row within +-{100 * one.kept:.2g} points"]
+    )
     parts += [] if one.auc_loss is None else [f"up to {one.auc_loss:.2g} of AUC lost ({WHY_A_RANGE})"]
     budget = "this rho" if fit.epsilon is None else f"epsilon {fit.epsilon:g}"
     few = " The method for few rows takes over." if one.few_rows else ""
-    return f"With about {rows:,} rows at {budget} expect, typically: {', '.join(parts)}.{few}"
+    hidden = f" {HIDDEN}" if one.transitions_hidden else ""
+    return f"With about {counted} at {budget} expect, typically: {', '.join(parts)}.{few}{hidden}"
 
 
 def _shown(name: str, one: Expectation) -> str:
     value = getattr(one, name)
     if value is None:
         return "-"
-    return f"{100 * value:.2g}%" if name in ("shares", "nulls") else f"{value:.2g}"
+    return f"{100 * value:.2g}%" if name in ("shares", "nulls", "kept") else f"{value:.2g}"

@@ -21,6 +21,7 @@ import numpy as np
 from sklar.accounting.noise import Noise
 from sklar.arrays import Ints
 from sklar.errors import ModelFileError
+from sklar.release.agreements import Agreements
 from sklar.release.blocks import BlockLikelihoods, BlockMeans
 from sklar.release.choices import Discovery, Score
 from sklar.release.coefficients import Coefficients
@@ -28,7 +29,7 @@ from sklar.release.counts import Counts, Interaction, PairCounts
 from sklar.release.sphere import PairSums, StarSums
 from sklar.release.taus import SampledTaus, TauVector
 
-SumsQuery = StarSums | PairSums | TauVector | SampledTaus | BlockMeans | BlockLikelihoods | Coefficients
+SumsQuery = StarSums | PairSums | TauVector | SampledTaus | BlockMeans | BlockLikelihoods | Coefficients | Agreements
 Query = Counts | PairCounts | Interaction | SumsQuery
 """Everything that can be measured."""
 

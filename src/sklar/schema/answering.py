@@ -21,7 +21,7 @@ def answered(schema: Schema, column: str, way: str, said: Mapping[str, str] | No
 
     Args:
         schema: A schema with questions.
-        column: The column, or the rule as "rule 1", that is answered for.
+        column: The column, the rule as "rule 1" or the step as "step 1" that is answered for.
         way: "yes" (known without these rows, and right), "edit" (right is what is said, and the rest as it stands),
             "pay" (bounds or values are to be measured) or "ignore" (leave it out).
         said: Facts of an edit as somebody writes them.

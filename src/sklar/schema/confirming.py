@@ -9,8 +9,9 @@ from typing import Any, cast
 
 from sklar.errors import UsageError
 from sklar.schema.columns import READING, Category, Column, Id, Ignore, Labels
+from sklar.schema.persons.linked import PREVIOUS
 from sklar.schema.persons.person import PAY_ROWS, Person
-from sklar.schema.rules import Rule
+from sklar.schema.rules import AtMost, Rule
 
 MEASURABLE = ("lower", "upper", "values", "nullable")
 """Facts that can be paid for; a column that may be null or not is taken as nullable, which costs nothing."""
@@ -44,7 +45,7 @@ class Question:
     """What a custodian is asked about one column, or one rule.
 
     Attributes:
-        column: Its name; of a rule, "rule 1" and so on.
+        column: Its name; of a rule, "rule 1" and so on; of a rule across rows of a person, "step 1" and so on.
         kind: Its kind, as drafted.
         says: What the schema says of it, in a few words.
         notes: What was guessed and what to check, as the draft has it.
@@ -87,6 +88,41 @@ def rule_question(number: int, rule: Rule) -> Question | None:
         column=rule_name(number), kind=rule.kind, says=rule.describe(), notes=("Must that be so in every row?",),
         facts=("rule",), payable=(),
     )  # fmt: skip
+
+
+def step_name(number: int) -> str:
+    """What a rule across rows of a person is called in questions, answers and errors."""
+    return f"step {number}"
+
+
+def describe_step(rule: Rule) -> str:
+    """A rule across rows in words, as "experience rises by 1 with every row of a person"."""
+    if isinstance(rule, AtMost) and PREVIOUS + rule.high == rule.low:
+        return _describe_change(rule, rule.high, "rises", "never falls")
+    if isinstance(rule, AtMost) and PREVIOUS + rule.low == rule.high:
+        return _describe_change(rule, rule.low, "falls", "never rises")
+    return rule.describe()
+
+
+def _describe_change(rule: AtMost, column: str, verb: str, otherwise: str) -> str:
+    if rule.at_least == rule.at_most:
+        return f"{column} {verb} by {rule.at_least} with every row of a person"
+    if rule.at_most is None and rule.at_least >= 0:
+        more = f"{verb} by {rule.at_least} or more with every row" if rule.at_least else f"{otherwise} between rows"
+        return f"{column} {more} of a person"
+    return rule.describe()
+
+
+def step_questions(person: Person | None) -> list[Question]:
+    """The questions about rules across rows of a person that nobody stated or confirmed."""
+    return [
+        Question(
+            column=step_name(number), kind=rule.kind, says=describe_step(rule),
+            notes=("Must that be so from every row of a person to the next?",), facts=("rule",), payable=(),
+        )
+        for number, rule in enumerate(() if person is None else person.steps, 1)
+        if rule.source == "from-rows"
+    ]  # fmt: skip
 
 
 PERSON = "person"

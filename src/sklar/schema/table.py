@@ -19,6 +19,7 @@ from sklar.schema.confirming import (
     confirmed_column,
     confirmed_person,
     describe_column,
+    describe_step,
     left_out,
     marks_of,
     paid_column,
@@ -27,9 +28,11 @@ from sklar.schema.confirming import (
     require_column,
     rule_name,
     rule_question,
+    step_name,
+    step_questions,
     with_confirmation,
 )
-from sklar.schema.persons.linked import linked_faults, links, with_static_modelled
+from sklar.schema.persons.linked import linked_faults, links, with_possible_steps, with_static_modelled
 from sklar.schema.persons.person import PERSON_KEY, PERSON_ROWS, PERSON_STATIC, Person, entry_of, person_from
 from sklar.schema.prices import Price, price_faults
 from sklar.schema.rules import Rule, rule_faults
@@ -104,6 +107,8 @@ class Schema(Mapping[str, Column]):
         lines = [f"{name}: {describe_column(column)}{UNSETTLED * (name in asked)}" for name, column in self.items()]
         for number, rule in enumerate(self.rules, 1):
             lines.append(f"{rule_name(number)}: {rule.describe()}{UNSETTLED * (rule_name(number) in asked)}")
+        for number, step in enumerate(() if self.person is None else self.person.steps, 1):
+            lines.append(f"{step_name(number)}: {describe_step(step)}{UNSETTLED * (step_name(number) in asked)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -164,17 +169,18 @@ class Schema(Mapping[str, Column]):
         return Schema(**(own | parts))
 
     def questions(self) -> tuple[Question, ...]:
-        """What is to be asked before a private fit: one for each column with facts, and each rule, nobody confirmed."""
+        """What is to be asked before a private fit: of each column with facts, rule and step that nobody confirmed."""
         asked = (question_of(name, column, self.notes.get(name, ())) for name, column in self._columns.items())
         rules = (rule_question(number, rule) for number, rule in enumerate(self.rules, 1))
-        return tuple(q for q in (*asked, person_question(self.person), *rules) if q is not None)
+        steps = step_questions(self.person)
+        return tuple(q for q in (*asked, person_question(self.person), *rules, *steps) if q is not None)
 
     def confirm(self, *columns: str, by: str = "", pay: bool = False, source: str = "assumed", **facts: Any) -> Schema:
         """The schema after an answer: somebody knows these columns without looking at the rows, and corrects them.
 
         Args:
-            columns: Names of columns, rules as "rule 1", or "person". All that was read off the rows about them counts
-                as confirmed, or if facts are given, these facts alone.
+            columns: Names of columns, rules as "rule 1", rules across rows of a person as "step 1", or "person". All
+                that was read off the rows about them counts as confirmed, or if facts are given, these facts alone.
             by: Who says so; the claim names them.
             pay: Only the kind is known: bounds or values are to be measured, and paid from the privacy budget.
             source: "assumed", or "public" for what anyone knows.
@@ -188,6 +194,8 @@ class Schema(Mapping[str, Column]):
             raise UsageError("what is to be paid for is not stated: give facts, or pay=True")
         if PERSON in columns and PERSON not in self._columns and self.person is not None:
             return self._with_answer(columns, by, pay, source, facts)
+        if stepped := {number: name for name in columns if (number := self._step_number(name)) is not None}:
+            return self._with_steps(columns, stepped, by, pay, source, facts)
         chosen = {number: name for name in columns if (number := self._rule_number(name)) is not None}
         if chosen and (pay or (facts and facts != {"kind": "ignore"})):
             raise UsageError("a rule is confirmed as it stands, or left out with kind='ignore'")
@@ -199,7 +207,7 @@ class Schema(Mapping[str, Column]):
         merged = {**self._columns, **answered}
         done = self._with(
             columns=merged, rules=rules, confirmed=with_confirmation(self.confirmed, by, said), notes=None,
-            person=with_static_modelled(merged, self.person),
+            person=with_possible_steps(merged, rules, with_static_modelled(merged, self.person)),
         )  # fmt: skip
         asked = {question.column for question in done.questions()}
         # What a draft noted about the whole, and about columns, stays until it is settled.
@@ -214,9 +222,36 @@ class Schema(Mapping[str, Column]):
             raise UsageError("facts of a person are given for the person alone")
         person = confirmed_person(self.person, source, pay, facts)
         person = person if "static" in facts else with_static_modelled(self._columns, person)
+        person = with_possible_steps(self._columns, self.rules, person)
         said = [] if person is None else [PERSON_KEY, PERSON_ROWS, *([PERSON_STATIC] if person.static else [])]
         done = self._with(person=person, confirmed=with_confirmation(self.confirmed, by, said))
         return done.confirm(*others, by=by, pay=pay, source=source) if others else done
+
+    def _with_steps(
+        self,
+        columns: Sequence[str],
+        stepped: Mapping[int, str],
+        by: str,
+        pay: bool,
+        source: str,
+        facts: Mapping[str, Any],
+    ) -> Schema:
+        """The schema after an answer about rules across rows of a person, and then about the other columns."""
+        assert self.person is not None
+        if pay or (facts and facts != {"kind": "ignore"}):
+            raise UsageError("a step is confirmed as it stands, or left out with kind='ignore'")
+        others = [name for name in columns if name not in stepped.values()]
+        said = [] if facts else [f"steps.{self.person.steps[number].describe()}" for number in stepped]
+        marked = [replace(r, source=source) if i in stepped else r for i, r in enumerate(self.person.steps)]
+        steps = tuple(rule for i, rule in enumerate(marked) if i not in stepped or not facts)
+        person = replace(self.person, steps=steps)
+        done = self._with(person=person, confirmed=with_confirmation(self.confirmed, by, said))
+        return done.confirm(*others, by=by, source=source, **facts) if others else done
+
+    def _step_number(self, name: str) -> int | None:
+        """The place of a step that is named as in its question; a column of that name comes first."""
+        names = [step_name(number) for number, _ in enumerate(() if self.person is None else self.person.steps, 1)]
+        return names.index(name) if name in names and name not in self._columns else None
 
     def _rule_number(self, name: str) -> int | None:
         """The place of a rule that is named as in its question; a column of that name comes first."""
@@ -260,7 +295,7 @@ class Schema(Mapping[str, Column]):
             f"column '{name}': {'all facts' if name in whole else ', '.join(facts)}" for name, facts in marked.items()
         ]
         asked = (rule_question(number, rule) for number, rule in enumerate(self.rules, 1))
-        open_questions = (person_question(self.person), *asked)
+        open_questions = (person_question(self.person), *asked, *step_questions(self.person))
         found += [f"{question.column}: {question.says}" for question in open_questions if question is not None]
         if found:
             raise UnconfirmedFactError(found)
@@ -287,7 +322,7 @@ class Schema(Mapping[str, Column]):
         noted by a draft.
         """
         words = {word for column in self.values() for _, word in column.sources} | {r.source for r in self.rules}
-        words |= set() if self.person is None else {self.person.source}
+        words |= set() if self.person is None else {self.person.source, *(step.source for step in self.person.steps)}
         toml.write_text(self.toml(), path, private=bool(self.notes or words & {"from-rows", "pay"}))
 
     def _faults(self) -> list[str]:

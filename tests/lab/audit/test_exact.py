@@ -15,6 +15,7 @@ from sklar.counting.code_table import CodeTable, CountedTable
 from sklar.counting.evaluate import SUM_RULES
 from sklar.counting.taus import exact_order
 from sklar.lab.audit.exact import choice_scores, choice_terms, exact_scores, exact_sums, exact_values
+from sklar.release.agreements import Agreements
 from sklar.release.blocks import BlockMeans
 from sklar.release.choices import Candidate, Score, SplitNorms, TableDistance, TailNorms
 from sklar.release.coefficients import Coefficients
@@ -40,6 +41,7 @@ LEVELS = np.array([0, 0, 1, 2, 2, 1])
         PairSums(scores=SIX, contrasts=SIGNS),
         Coefficients(column="a", lookup=np.arange(6), basis="cosine", kept=4),
         Coefficients(column="a", lookup=np.arange(6), basis="haar", kept=8),
+        Agreements(first=("a",), second=("b",), sizes=(6,)),
     ],
     ids=lambda feature: type(feature).__name__,
 )

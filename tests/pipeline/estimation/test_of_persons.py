@@ -129,3 +129,40 @@ def test_the_command_answers(model: sklar.Model, tmp_path: Path) -> None:
     assert ran.exit_code == 0, ran.output
     assert "counts once" in " ".join(ran.output.split())
     assert "worth persons" in ran.output
+
+
+def groups_of_a_panel() -> tuple[dict[str, Any], sklar.Schema]:
+    """300 persons with three rows each; a tenth is in group a, where pay is lower by half a standard deviation."""
+    rng = np.random.default_rng(2)
+    group = rng.choice(list("abc"), 300, p=[0.1, 0.3, 0.6])
+    pay = rng.normal(50 - 5 * (group == "a"), 10).clip(0, 100)
+    of, place = np.repeat(np.arange(300), 3), np.tile(np.arange(3), 300)
+    rows = {"id": of, "year": 2000 + place, "group": group[of], "pay": np.rint(pay[of]).astype(int), "up": of % 2 == 1}
+    columns = {
+        "year": sklar.Integer(2000, 2002), "group": sklar.Category(list("abc")), "pay": sklar.Integer(0, 100),
+        "up": sklar.Boolean(),
+    }  # fmt: skip
+    return rows, sklar.Schema(columns, person=sklar.Person(key="id", rows=3, order="year", static=["group"]))
+
+
+@pytest.mark.slow
+def test_no_group_of_persons_has_a_narrower_interval_than_its_size_allows() -> None:
+    """Nothing is measured about labels and numbers together where persons are few: replicas would not see that."""
+    rows, schema = groups_of_a_panel()
+    first = np.asarray(rows["year"]) == 2000
+    model = sklar.fit(rows, schema, epsilon=2.0)
+    held = []
+    for one in model.estimate("mean(first pay) by group"):
+        own = np.asarray(rows["pay"])[first & (np.asarray(rows["group"]) == one.group)]
+        assert one.error is not None and one.worth is not None and one.low is not None and one.high is not None
+        assert one.error > 0.7 * own.std() / len(own) ** 0.5
+        assert one.worth <= len(own) * 1.5 and one.worth < 300  # sizes of groups are estimated, too
+        assert "nothing was released about one of them together with others" in one.how
+        held.append(one.low <= own.mean() <= one.high)
+    assert all(held)
+
+
+def test_effective_sizes_are_rounded_down_and_are_those_of_the_group(model: sklar.Model) -> None:
+    (whole,) = (model.estimate("share(first state=b)"),)
+    for one in model.estimate("share(first state=b) by group"):
+        assert whole.worth is not None and one.worth is not None and one.worth < whole.worth <= model.rows_estimate

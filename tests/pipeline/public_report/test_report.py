@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,10 @@ from typer.testing import CliRunner
 import sklar
 from sklar.cli.main import app
 from sklar.errors import UsageError
+from sklar.model.independent import IndependentModel
+from sklar.model.margins.margin import margin_from_dense
+from sklar.pipeline.bundle.bundle import stored_of
+from sklar.pipeline.public_report.report import public_report
 from sklar.report.page import NOTICE, PUBLIC_NOTICE
 from tests.contracts.tables import people, schema
 
@@ -122,3 +127,32 @@ def test_a_bundle_takes_the_page_and_is_verified_with_it(place: Path) -> None:
     sklar.bundle(place / "m.sklar", place / "b.release.zip", rows=50, report=page, ledger=place / "t.ledger")
     found = sklar.verify(place / "b.release.zip")
     assert found.ok, found
+
+
+def few_rows() -> tuple[dict[str, np.ndarray], sklar.Schema]:
+    """A small table, as of people followed for a year: three quarters have the last value of 61."""
+    rng = np.random.default_rng(8)
+    week = np.where(rng.random(432) < 0.745, 52, rng.integers(1, 52, 432))
+    rows = {"week": week, "age": rng.integers(18, 45, 432), "paid": rng.integers(0, 2, 432), "prior": week % 3}
+    bounds = {"week": (0, 60), "age": (15, 50), "paid": (0, 1), "prior": (0, 2)}
+    return rows, sklar.Schema({name: sklar.Integer(*ends) for name, ends in bounds.items()})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+def test_a_model_whose_rows_lost_a_fifth_of_a_margin_is_found_out(epsilon: float) -> None:
+    """A model with a tampered margin contradicts its release, whatever the noise; the one that was fitted does not."""
+    rows, schema = few_rows()
+    model = sklar.fit(rows, schema, method="independent", epsilon=epsilon)
+    assert not [one.columns for one in model.report().checked if one.residual.contradicts]
+    stored = stored_of(model)
+    margins = list(stored.model.margins)
+    mass = margins[0].dense()
+    mass *= (1 - min(mass[52] + 0.2, 1.0)) / (1 - mass[52])
+    mass[52] = 1 - (mass.sum() - mass[52])
+    margins[0] = margin_from_dense("week", mass)
+    tampered = replace(stored, model=IndependentModel(margins=tuple(margins), rows_estimate=stored.model.rows_estimate))
+    found = public_report(tampered)
+    assert [one.columns for one in found.checked if one.residual.contradicts] == [("week",)]
+    assert any("week" in line and "contradicts" in line for line in found.doubt)
+    assert "None contradicts it" not in found.page()

@@ -80,23 +80,32 @@ class Asking:
         self.path, self.schema, self.by, self.quiet, self.answers = path, schema, by, quiet, {}
 
     def ask_all(self) -> None:
-        """Ask about every column and rule that is not confirmed, until the end or a stop.
+        """Ask about every column, the person, and every rule and step that is not confirmed, until the end or a stop.
 
-        Rules come last, and from the last one back: those that are left out do not change the numbers of others.
+        Rules and steps come last, since an answer about a column or the person may drop them, and from the last one
+        back: those that are left out do not change the numbers of others.
         """
-        asked = self.schema.questions()
-        questions = [q for q in asked if q.column in self.schema] + [
-            q for q in asked[::-1] if q.column not in self.schema
-        ]
-        if questions:
+        if self.schema.questions():
             self._say(HELP)
+        number = 0
         try:
-            for number, question in enumerate(questions, 1):
-                self._say(f"\n[{number}/{len(questions)}] {question}")
-                while not self._settled(question):
-                    pass
+            for stage in ("columns", "person", "rules"):
+                questions = [q for q in self.schema.questions() if self._stage(q) == stage]
+                later = len([q for q in self.schema.questions() if self._stage(q) != stage]) if stage != "rules" else 0
+                for question in questions[::-1] if stage == "rules" else questions:
+                    number += 1
+                    self._say(f"\n[{number}/{number + len(questions) - 1 + later}] {question}")
+                    questions = questions[1:]
+                    while not self._settled(question):
+                        pass
         except EOFError:
             return
+
+    def _stage(self, question: Question) -> str:
+        """When a question is asked."""
+        if question.column in self.schema:
+            return "columns"
+        return "person" if question.kind == "person" else "rules"
 
     def _settled(self, question: Question) -> bool:
         """Ask once; whether there was an answer that could be used."""

@@ -28,8 +28,10 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.inference.columns import KnownRows, known_rows
 from sklar.inference.fitted import Fitted
-from sklar.inference.tables import group_masses, is_interaction, measured_part, partitions_of
+from sklar.inference.tables import all_tables, group_masses, is_interaction, measured_part, partitions_of
+from sklar.model.kept import copied_margins
 from sklar.model.linked import LinkedModel
+from sklar.model.margins.margin import Margin
 from sklar.release.measurements import Measurement
 
 FALSE_ALARMS = 0.01
@@ -110,7 +112,10 @@ def residuals(
 
 def margin_shifts(fitted: Fitted, tables: Sequence[Measurement], shares: Sequence[Floats]) -> list[float | None]:
     """Return how far shares of rows are at most from the margins estimated from the releases; None of other tables."""
-    margins = {margin.column: margin.dense() for margin in fitted.method.refit_margins(fitted.evidence())}
+    estimated, parts = list(fitted.method.refit_margins(fitted.evidence())), list[Margin]()
+    for part in fitted.model.parts if isinstance(fitted.model, LinkedModel) else (fitted.model,):
+        parts += copied_margins(part, estimated[len(parts) : len(parts) + len(part.margins)])
+    margins = {margin.column: margin.dense() for margin in parts}
     return [
         float(np.abs(share - group_masses(partitions_of(table)[0], margins[names[0]], table.values.size)).max())
         if len(names := table.query.columns) == 1
@@ -120,22 +125,22 @@ def margin_shifts(fitted: Fitted, tables: Sequence[Measurement], shares: Sequenc
 
 
 def rows_behind(fitted: Fitted, tables: Sequence[Measurement]) -> list[KnownRows]:
-    """Return the number of rows that each table counts, and the error of that number."""
-    linked = isinstance(fitted.model, LinkedModel)
-    views = [table.query.columns[0].partition(": ")[0] if linked else "" for table in tables]
-    sigma = {
-        view: known_rows([t for t, own in zip(tables, views, strict=True) if own == view], "", _public(fitted)).sigma
-        for view in set(views)
-    }
-    return [
-        KnownRows(rows=fitted.rows_behind(table.query.columns), sigma=sigma[view])
-        for table, view in zip(tables, views, strict=True)
-    ]
+    """Return the number of rows that each table counts, and the error of that number as all tables of the fit have it.
+
+    In longitudinal data each view counts rows of its own, and how many persons have a second row is never public.
+    """
+    linked, public = isinstance(fitted.model, LinkedModel), fitted.setting.rows
+    measured: dict[str, list[Measurement]] = {}
+    for table in all_tables(fitted.measurements):
+        measured.setdefault(_view_of(table) if linked else "", []).append(table)
+    rows = [fitted.rows_behind(table.query.columns) for table in tables]
+    sigma = {view: known_rows(own, "", None if linked else public).sigma for view, own in measured.items()}
+    errors = [sigma[_view_of(table) if linked else ""] for table in tables]
+    return [KnownRows(rows=n, sigma=min(error, n)) for n, error in zip(rows, errors, strict=True)]
 
 
-def _public(fitted: Fitted) -> int | None:
-    """Return the number of rows if it is public; how many persons have a second row never is."""
-    return None if isinstance(fitted.model, LinkedModel) else fitted.setting.rows
+def _view_of(table: Measurement) -> str:
+    return table.query.columns[0].partition(": ")[0]
 
 
 def _cell_p_values(table: Measurement, left: Floats, chance: Floats) -> Floats:
@@ -144,9 +149,7 @@ def _cell_p_values(table: Measurement, left: Floats, chance: Floats) -> Floats:
 
     spread, distance = np.sqrt(chance), np.abs(left)
     z, ratio, decays = distance / spread, spread / table.noise.scale, distance / table.noise.scale
-    slower, faster = (
-        np.exp(ratio**2 / 2 + sign * decays + log_ndtr(-sign * z - ratio)) for sign in (-1.0, 1.0)
-    )  # fmt: skip
+    slower, faster = (np.exp(ratio**2 / 2 + sign * decays + log_ndtr(-sign * z - ratio)) for sign in (-1.0, 1.0))
     return np.clip(2.0 * np.exp(log_ndtr(-z)) + slower - faster, 1e-300, 1.0)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Floats
+from sklar.release.agreements import Agreements
 from sklar.release.blocks import BlockMeans
 from sklar.release.choices import Score, SplitNorms, TableDistance, TailNorms
 from sklar.release.coefficients import BASIS_BITS, Coefficients
@@ -65,6 +66,10 @@ def exact_sums(feature: SumsQuery, codes: Codes) -> Floats | None:
         return _pairs(feature, codes)
     if isinstance(feature, Coefficients):
         return _coefficients(feature, codes)
+    if isinstance(feature, Agreements):
+        return np.array(
+            [float(np.sum(codes[a] == codes[b])) for a, b in zip(feature.first, feature.second, strict=True)]
+        )
     if isinstance(feature, SampledTaus | BlockMeans):
         return None
     if isinstance(feature, TauVector):

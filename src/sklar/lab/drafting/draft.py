@@ -20,6 +20,7 @@ from sklar.lab.drafting.keys import (
     names_rows,
     row_names_key,
     sharing_notes,
+    value_numbers,
     with_static,
 )
 from sklar.lab.drafting.labels import category, guess_category
@@ -29,13 +30,14 @@ from sklar.lab.drafting.persons import guess_personal, holds_names
 from sklar.lab.drafting.profile import Profile, numbers_of, profile_of
 from sklar.lab.drafting.quantities import guess_quantity, quantity
 from sklar.lab.drafting.relations import relation_notes
+from sklar.lab.drafting.steps import with_steps
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable
 from sklar.rows.encode.arrays import one_type
 from sklar.rows.sources import open_source
 from sklar.sample.rng import named_streams
 from sklar.schema.columns import Ordinal
-from sklar.schema.confirming import person_question
+from sklar.schema.confirming import person_question, step_questions
 from sklar.schema.persons.person import Person
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv
@@ -97,10 +99,13 @@ def draft_schema(
         guesses[profiles[0].name] = row_names_key(profiles[0]).mark_from_rows()
     if not any(guess.column.modelled for guess in guesses.values()):
         raise SourceError("no column of the table could be drafted: all are keys, empty or free text")
-    found = relation_notes(_drafted(looked_at, guesses), named_streams(0)("relations"))
-    guesses = {name: guess.with_notes(*found.get(name, ())) for name, guess in guesses.items()}
+    drafted = _drafted(looked_at, guesses)
     columns = {name: guess.column for name, guess in guesses.items()}
     person = with_static(guess_person(profiles, columns), looked_at, columns)
+    keys = None if person is None else value_numbers(looked_at.column(person.key))
+    person, across = (None, {}) if keys is None else with_steps(person, drafted, keys, named_streams(0)("steps"))
+    found = relation_notes(drafted, named_streams(0)("relations"))
+    guesses = {n: guess.with_notes(*found.get(n, ()), *across.get(n, ())) for n, guess in guesses.items()}
     return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)), person)
 
 
@@ -165,9 +170,9 @@ class Draft(Schema):
     def guessed(self) -> str:
         """What was guessed and is asked, column by column, as plain text."""
         told = {name: " ".join(_sentence(note) for note in self.notes[name]) for name in self}
-        asked = person_question(self.person)
+        asked = [q for q in (person_question(self.person), *step_questions(self.person)) if q is not None]
         lines = [f"* {name} ({column.kind}): {told[name]}" for name, column in self.items()]
-        return "\n".join([*lines, *([] if asked is None else [f"* {asked}"])])
+        return "\n".join([*lines, *(f"* {question}" for question in asked)])
 
 
 def _sentence(note: str) -> str:

@@ -116,12 +116,12 @@ def with_static(person: Person | None, table: Any, columns: Mapping[str, Column]
     """The drafted person with the columns that change within none of those seen, though by chance they would."""
     if person is None or not links(columns, person):
         return person
-    keys = _numbered(table.column(person.key))
+    keys = value_numbers(table.column(person.key))
     known = keys >= 0
     persons, seen = len(np.unique(keys[known])), int(known.sum())
     static: list[str] = []
     for name in (name for name, column in columns.items() if column.modelled and name != person.order):
-        values = _numbered(table.column(name))[known] + 1
+        values = value_numbers(table.column(name))[known] + 1
         shares = np.bincount(values) / seen
         pairs = len(np.unique(keys[known] * len(shares) + values))
         if pairs == persons and (1 - (shares**2).sum()) * (seen - persons) >= EXPECTED_CHANGES:
@@ -129,7 +129,7 @@ def with_static(person: Person | None, table: Any, columns: Mapping[str, Column]
     return replace(person, static=static)
 
 
-def _numbered(column: Any) -> Ints:
+def value_numbers(column: Any) -> Ints:
     """A number for each value, -1 for none."""
     import pyarrow as pa
 

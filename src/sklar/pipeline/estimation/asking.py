@@ -97,11 +97,11 @@ def _told_by_releases(stored: Stored, question: Enquiry, wanted: Wanted, memory:
     if question.statistic == "total":  # of rows whose number has noise as well
         step = replace(step, noise=step.noise + (model / rows * known.rows_sigma) ** 2)
     chance = psi[:, :own].var(axis=1) / rows
-    if share:
-        # Two rows more inside and outside (Agresti and Coull 1998): a share of 0 is not taken for certain.
-        likely = np.clip((rows * (model + step.shift) + 2) / (rows + 4), 0.0, 1.0)
-        chance = likely * (1 - likely) / (rows + 4)
     part = group_shares(question, stored.schema, take(table, np.arange(own)))
+    if question.statistic == "share":
+        # Two rows more inside and outside (Agresti and Coull 1998): a share of 0 is not taken for certain.
+        likely = np.clip((rows * part * (model + step.shift) + 2) / (rows * part + 4), 0.0, 1.0)
+        chance = likely * (1 - likely) / (rows * part + 4)
     return Said(model=np.where(whole, model, np.nan), rows=rows, part=part, chance=chance, told=step)
 
 

@@ -31,6 +31,7 @@ from sklar.pipeline.model_file import Stored, model_digest
 from sklar.pipeline.public_report.columns import ColumnFinding, column_finding
 from sklar.pipeline.public_report.pairs import PairFinding, pair_findings
 from sklar.pipeline.public_report.sentences import doubted, trusted
+from sklar.pipeline.public_report.transitions import hidden_transitions
 from sklar.release.measurements import Measurement
 from sklar.report.page import public_page, write_public_page
 from sklar.sample.rng import named_streams
@@ -166,10 +167,12 @@ def _report(
         claim=str(stored.claim), label=stored.claim.label, method=stored.claim.method, rows=stored.model.rows_estimate,
         dictionary=tuple((name, describe_column(column)) for name, column in stored.schema.items()),
         trust=tuple(trusted(columns, pairs, errors, held, stored.model.rows_estimate)),
-        doubt=tuple(doubted(columns, pairs, bad)), columns=columns, pairs=pairs, checked=tuple(checked), errors=errors,
+        doubt=tuple(doubted(columns, pairs, bad, hidden_transitions(fitted, pairs))),
+        columns=columns, pairs=pairs, checked=tuple(checked), errors=errors,
         held=held,
         accepted=stored.fit.get("accepted", {}), prior=stored.prior is not None,
-        false_alarms=FALSE_ALARMS, max_shift=MAX_MARGIN_SHIFT, added=ADDED, drawn=drawn, digest=model_digest(stored)[:16],
+        false_alarms=FALSE_ALARMS, max_shift=MAX_MARGIN_SHIFT, added=ADDED, drawn=drawn,
+        digest=model_digest(stored)[:16],
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from sklar.inference.checks.held_out import HeldOut
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.pipeline.public_report.columns import ColumnFinding
 from sklar.pipeline.public_report.pairs import PairFinding
+from sklar.pipeline.public_report.transitions import HiddenTransitions
 
 NAMED = 4
 """How many columns or pairs a sentence names."""
@@ -54,11 +55,23 @@ def trusted(
     return said
 
 
-def doubted(columns: Sequence[ColumnFinding], pairs: Sequence[PairFinding], bad: Sequence[str]) -> list[str]:
+def doubted(
+    columns: Sequence[ColumnFinding], pairs: Sequence[PairFinding], bad: Sequence[str], hidden: HiddenTransitions | None
+) -> list[str]:
     """What may not."""
     said: list[str] = []
     if bad:
         said.append(f"The model contradicts what was released about {', '.join(bad)}: do not rely on it there.")
+    if hidden is not None:
+        more = f" and {len(hidden.columns) - NAMED} more" if len(hidden.columns) > NAMED else ""
+        stays = "" if hidden.kept is None else (
+            f", though a value stays as often as was measured (to within {_points(hidden.kept)}, 19 times of 20)"
+        )  # fmt: skip
+        said.append(
+            "Which value follows which, from one row of a person to the next, is below the noise level for "
+            f"{', '.join(hidden.columns[:NAMED])}{more}: synthetic rows draw the next one as if the last hardly "
+            f"mattered{stays}."
+        )
     silent = [pair for pair in pairs if not pair.signal]
     if silent:
         said.append(

@@ -99,7 +99,9 @@ def _can_subtract(columns: Mapping[str, Column], rule: AtMost) -> bool:
         return False
     least, most = rule.reach(low, high)
     wide = least < most if isinstance(low, Real) or isinstance(high, Real) else _common_step(low, high) <= most - least
-    return wide and all(abs(end) < WIDEST for column in (low, high) for end in column.span)
+    fixed = least == most == rule.at_most and not isinstance(low, Real) and not isinstance(high, Real)
+    possible = wide or (fixed and least % _common_step(low, high) == 0)  # a fixed amount is a difference of one value
+    return possible and all(abs(end) < WIDEST for column in (low, high) for end in column.span)
 
 
 def _walk(columns: Mapping[str, Column], links: Mapping[str, Sequence[AtMost]], root: str) -> list[Difference]:

@@ -112,6 +112,17 @@ def with_static_modelled(columns: Mapping[str, Column], person: Person | None) -
     return replace(person, static=kept)
 
 
+def with_possible_steps(columns: Mapping[str, Column], rules: Sequence[Rule], person: Person | None) -> Person | None:
+    """The person without those proposed steps, confirmed by nobody, that other columns or rows have made impossible."""
+    if person is None:
+        return None
+    kept = [rule.source != "from-rows" for rule in person.steps]
+    for at in (at for at, stated in enumerate(kept) if not stated):
+        tried = [rule for place, rule in enumerate(person.steps) if kept[place] or place == at]
+        kept[at] = links(columns, person) and not linked_faults(columns, rules, replace(person, steps=tried))
+    return replace(person, steps=[rule for rule, stays in zip(person.steps, kept, strict=True) if stays])
+
+
 def linked_columns(columns: Mapping[str, Column], rules: Sequence[Rule], person: Person) -> LinkedColumns:
     """The tables of a schema whose rows are linked."""
     modelled = {name: column for name, column in columns.items() if column.modelled}
@@ -138,8 +149,6 @@ def linked_faults(columns: Mapping[str, Column], rules: Sequence[Rule], person: 
         return faults
     taken = [name for name in columns if name.startswith(PREVIOUS) and name.removeprefix(PREVIOUS) in columns]
     faults += [f"'{name}' is a column, so that the row before has no name for it: rename it" for name in taken]
-    faults += [f"steps: rule {i}: source must be public or assumed" for i, rule in enumerate(person.steps, 1)
-               if rule.source == "from-rows"]  # fmt: skip
     if not {name for name, column in columns.items() if column.modelled} - {*person.static}:
         faults.append("static: no column is left that may change from row to row")
     if any(isinstance(rule, Totals) for rule in rules):
@@ -236,7 +245,7 @@ def _room(columns: Mapping[str, Column], person: Person, name: str, own: int) ->
     return [
         Expression(f"`{rising}` + {step!r} * (`{name}` - {own}) <= {column.upper!r}", source="public")
         for rising, step in rises.items()
-        if isinstance(column := columns[rising], Integer | Real) and "`" not in rising + name
+        if isinstance(column := columns.get(rising), Integer | Real) and "`" not in rising + name
     ]
 
 

@@ -41,6 +41,8 @@ class AtMost:
         """The rule in words."""
         if not self.at_least and self.at_most is None:
             return f"{self.low} is at most {self.high}"
+        if self.at_least == self.at_most:
+            return f"{self.high} - {self.low} is {self.at_least}"
         upper = "" if self.at_most is None else f" and at most {self.at_most}"
         return f"{self.high} - {self.low} is at least {self.at_least}{upper}"
 

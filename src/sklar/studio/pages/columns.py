@@ -10,7 +10,15 @@ from starlette.responses import Response
 
 from sklar.errors import UsageError
 from sklar.schema.answering import ASKED, answered
-from sklar.schema.confirming import Question, describe_column, marks_of, payable_facts, rule_name
+from sklar.schema.confirming import (
+    Question,
+    describe_column,
+    describe_step,
+    marks_of,
+    payable_facts,
+    rule_name,
+    step_name,
+)
 from sklar.schema.persons.person import ORDERED_KINDS, PAY_ROWS, WEIGHTS, Person
 from sklar.schema.rules import Expression
 from sklar.schema.table import Schema, schema_from_dict
@@ -55,7 +63,9 @@ def page(visit: Visit) -> Response:
     schema = read_schema(visit)
     columns = [shown_column(schema, name) for name in schema]
     asked = {question.column: question for question in schema.questions()}
-    rules = [(rule_name(n), rule, asked.get(rule_name(n))) for n, rule in enumerate(schema.rules, 1)]
+    across = () if schema.person is None else schema.person.steps
+    rules = [(rule_name(n), rule.describe(), asked.get(rule_name(n))) for n, rule in enumerate(schema.rules, 1)]
+    rules += [(step_name(n), describe_step(rule), asked.get(step_name(n))) for n, rule in enumerate(across, 1)]
     return visit.show(
         "columns.html", step="columns", schema=schema, lines=lines, columns=columns, rules=rules, left=len(asked),
         remarks=schema.notes.get("", ()), kinds=tuple(KINDS), real=bool(asked or schema.notes), toml=schema.toml(),

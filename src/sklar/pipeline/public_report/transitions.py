@@ -1,0 +1,63 @@
+"""Transitions for the public report: of which columns noise hides which value follows which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sklar.inference.fitted import Fitted
+from sklar.inference.linear_measurements import linear_measurements
+from sklar.model.linked import LinkedModel
+from sklar.model.vine.intervals import half_width
+from sklar.pipeline.public_report.pairs import PairFinding
+from sklar.release.agreements import Agreements
+from sklar.schema.coordinates import Same, views_of
+from sklar.schema.persons.linked import NEXT, PREVIOUS
+
+SIGNIFICANT_SIGMAS = 3.0
+"""Standard deviations of its noise from which on a sum of products tells two columns from independent ones."""
+COVERAGE = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenTransitions:
+    """Columns whose transitions are below the noise level.
+
+    Attributes:
+        columns: Which.
+        kept: Half width of the 95% interval of the share of rows that keep the value of the row before, from the known
+            noise; None if that was not measured.
+    """
+
+    columns: tuple[str, ...]
+    kept: float | None
+
+
+def hidden_transitions(fitted: Fitted, pairs: Sequence[PairFinding]) -> HiddenTransitions | None:
+    """Return the columns of which no release tells which value follows which; None if there are none.
+
+    What is measured as a difference from the row before is not among them.
+    """
+    views = [view for view in views_of(fitted.schema) if view.name == NEXT]
+    if not isinstance(fitted.model, LinkedModel) or not views:
+        return None
+    own, told = {part.name for part in views[0].by.parts if isinstance(part, Same)}, _dependent(fitted, pairs)
+    columns = [
+        name
+        for name in views[0].by.schema.modelled
+        if {name, PREVIOUS + name} <= own and frozenset(map(views[0].full, (PREVIOUS + name, name))) not in told
+    ]
+    counted = [one for one in fitted.measurements if isinstance(one.query, Agreements)]
+    rows = float(fitted.model.part(NEXT).rows_estimate)
+    widths = [half_width(one.noise.kind, one.sigma, 1, COVERAGE) / rows for one in counted]
+    return HiddenTransitions(columns=tuple(columns), kept=max(widths, default=None)) if columns else None
+
+
+def _dependent(fitted: Fitted, pairs: Sequence[PairFinding]) -> set[frozenset[str]]:
+    """Return the pairs of columns that a table or a sum of products tells from independent ones."""
+    found = {frozenset(pair.columns) for pair in pairs if pair.signal}
+    return found | {
+        frozenset(one.columns)
+        for one in linear_measurements(fitted).linear
+        if one.place is not None and abs(float(one.values[0])) > SIGNIFICANT_SIGMAS * one.sigma
+    }
