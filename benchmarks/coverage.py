@@ -32,6 +32,7 @@ from scipy.stats import qmc
 
 import sklar
 from benchmarks.coverage_persons import run_persons
+from benchmarks.coverage_spikes import run_spikes
 from sklar.inference.answers.influence import influences
 from sklar.inference.answers.questions import parse_question
 from sklar.inference.answers.statistics import asked_numbers
@@ -169,6 +170,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=200)
     parser.add_argument("--replicas", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--spikes", type=float, nargs="+", default=[], help="columns with so large parts at one value")
     parser.add_argument("--persons", type=int, nargs="+", default=[], help="panels of so many persons, by group")
     parser.add_argument("--json", metavar="FILE")
     given = parser.parse_args()
@@ -176,6 +178,10 @@ def main() -> None:
     if given.persons:
         for persons, epsilon in product(given.persons, given.epsilon):
             run_persons(persons, epsilon, given.tables, given.seed)
+        return
+    if given.spikes:
+        for rows, epsilon, share in product(given.rows, given.epsilon, given.spikes):
+            run_spikes(rows, epsilon, share, given.tables, given.replicas, given.seed)
         return
     cells = [
         {"rows": rows, "epsilon": epsilon, "lines": run(rows, epsilon, given.tables, given.replicas, given.seed)}
