@@ -66,7 +66,7 @@ def run_spikes(rows: int, epsilon: float, share: float, tables: int, replicas: i
     for number in range(tables):
         rng = np.random.default_rng([seed, rows, round(1000 * epsilon), round(1000 * share), number])
         model = sklar.fit(draw_rows(rows, share, rng), SCHEMA, epsilon=epsilon, delta=1e-6)
-        drawn = model.sample(DRAWN, seed=1).to_pandas().astype({name: int for name in SPIKES})
+        drawn = model.sample(DRAWN, seed=1).to_pandas().astype(dict.fromkeys(SPIKES, int))
         for text, answers in asked.items():
             found = model.estimate(text, replicas=replicas)
             for one in found if isinstance(found, tuple) else (found,):

@@ -14,11 +14,11 @@ whether the tail ends with the range or was clipped to it, which puts what lies 
 no tail at all is one possibility more, as likely beforehand as the most likely single one of these.
 Their posterior variance is part of the error: it is what the counts leave open about a tail of any of these shapes.
 
-Inside a cell nothing was counted. Rows follow the model there as far as a density that goes on from the neighbours
-holds them; those beyond that may be a lump of one value (top-coded, censored), and which one is not known. If a lump of
-any size up to all n rows is as likely as none beforehand, m more rows than the density holds, with noise of deviation
-s, make its odds s sqrt(2 pi) exp(m^2 / 2 s^2) / n to one. With p its probability, and v the variance of h inside the
-cell, the error has p m^2 v more.
+Inside a cell nothing was counted, and rows follow the model there. Those beyond the density of both neighbours may be
+a lump of one value (top-coded, censored), and which one is not known. If a lump of any size up to all n rows is as
+likely as none beforehand, m rows more than such a density has, with noise of deviation s, make its odds
+s sqrt(2 pi) exp(m^2 / 2 s^2) / n to one. With p its probability, and v the variance of h inside the cell, the error has
+p m^2 v more.
 """
 
 from __future__ import annotations
@@ -160,8 +160,11 @@ def column_sums(
         for beyond, inner in zip(ends, (chained, chained[::-1]), strict=True)
         if len(beyond)
     )
-    lumps, noise = np.zeros(cells), np.sqrt(solved**2 @ sigma**2)
-    lumps[body] = _lumps(solved @ observed, noise, _continued(chained, span, expected)[body], rows)
+    lumps = np.zeros(cells)
+    lumps[body] = solved @ observed
+    lumps[chained] = _lumps(
+        lumps[chained], np.sqrt(solved**2 @ sigma**2)[np.searchsorted(body, chained)], span[chained], rows
+    )
     # A cell that the model leaves empty is told by the middle of its codes.
     within = mass + 1e-9 / len(mass)
     inside = within / np.bincount(lookup, within, cells)[lookup]
@@ -171,27 +174,22 @@ def column_sums(
     )  # fmt: skip
 
 
-def _lumps(counts: Floats, noise: Floats, smooth: Floats, rows: float) -> Floats:
-    """The expected square of the rows of one value in each cell, where its count is beyond a smooth density."""
-    more = np.maximum(counts - smooth, 0.0)
-    z = np.minimum(more / np.maximum(noise, 1e-300), 30.0)
-    odds = noise * math.sqrt(2 * math.pi) * np.exp(z**2 / 2) / rows
+def _lumps(counts: Floats, noise: Floats, span: Floats, rows: float) -> Floats:
+    """The expected square of the rows of one value in each cell: those beyond the denser of its neighbours."""
+    more, spread = counts.copy(), noise
+    for shift in (1, -1):
+        beside = slice(shift, None) if shift > 0 else slice(None, shift)
+        here = slice(None, -shift) if shift > 0 else slice(-shift, None)
+        scale = span[here] / span[beside]
+        left = counts[here] - scale * np.maximum(counts[beside], 0.0)
+        denser = left < more[here]
+        more[here] = np.where(denser, left, more[here])
+        spread = spread.copy()
+        spread[here] = np.where(denser, np.hypot(noise[here], scale * noise[beside]), spread[here])
+    more = np.maximum(more, 0.0)
+    z = np.minimum(more / np.maximum(spread, 1e-300), 30.0)
+    odds = spread * math.sqrt(2 * math.pi) * np.exp(z**2 / 2) / rows
     return odds / (1.0 + odds) * more**2
-
-
-def _continued(chain: Ints, span: Floats, expected: Floats) -> Floats:
-    """Rows of each cell if the steeper of the densities from either side goes on into it; all where there is none."""
-    level, found = np.maximum(expected[chain] / np.maximum(span[chain], 1e-300), 1e-300), np.full(len(expected), np.inf)
-    for i, cell in enumerate(chain):
-        sides = (level[max(i - 2, 0) : i][::-1], level[i + 1 : i + 3])
-        found[cell] = span[cell] * max((_next_level(side) for side in sides if len(side)), default=np.inf)
-    return found
-
-
-def _next_level(side: Floats) -> float:
-    """The density beside two others, the nearer first: as much higher as that is above the other, up to e times."""
-    steeper = side[0] / side[1] if len(side) > 1 else 1.0
-    return float(side[0] * min(max(steeper, 1.0), math.e))
 
 
 def _common(tables: Sequence[Measurement]) -> Ints:

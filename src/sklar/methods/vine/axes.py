@@ -12,7 +12,7 @@ from sklar.methods.evidence import Measure
 from sklar.model.axis import NO_NULLS, Scale, Tops, lay_out
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.families import PairFacts
-from sklar.model.pairs.grouping import Groups, base_lookup, group_cells, groups_from, value_tops
+from sklar.model.pairs.grouping import Groups, base_lookup, every_cell, group_cells, groups_from, value_tops
 from sklar.model.pairs.hints import Hint
 from sklar.model.pairs.interactions import centred, with_margins
 from sklar.model.pairs.nulls import NullExcess
@@ -60,6 +60,10 @@ class VineAxis:
         """
         least = LEAST_SIGMAS * sigma / rows
         return group_cells(self.scale, most, least, self.coarse, last_alone=self.null is not None, fine=fine)
+
+    def every_cell(self, sigma: float, rows: float) -> Groups:
+        """A group for each of its cells that stands out of noise of standard deviation `sigma`."""
+        return every_cell(self.scale, LEAST_SIGMAS * sigma / rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -17,6 +17,7 @@ from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, request_
 from sklar.methods.vine.options import CELL_POWER, VineOptions
 from sklar.model.pairs.families import denoise_pair, mutual_information
 from sklar.model.pairs.grouping import Groups, base_lookup
+from sklar.model.vine.calibration import MOST_CELLS
 from sklar.release.choices import Candidate, TableDistance
 from sklar.release.counts import interaction_sensitivity
 from sklar.release.lookups import freeze_partition
@@ -25,9 +26,21 @@ ROWS_PER_CELL = 1.5
 """A table of K x K cells is worth its noise while a cell holds this many standard deviations on average."""
 
 
+EVERY_CELL = 0
+"""Stands for no limit on the number of groups."""
+
+
 def resolution(rows: float, sigma: float) -> float:
     """K = sqrt(rows / (1.5 sigma)): the number of groups per axis that a square table can bear."""
     return float(np.sqrt(max(rows, 0.0) / (ROWS_PER_CELL * sigma)))
+
+
+def counts_every_cell(cells: tuple[int, int], most: float) -> bool:
+    """Whether a table of all cells of two columns is worth its noise: no more cells than a square table may have.
+
+    Coarser groups would hide what repeats from value to value, such as a quarter that follows from a date.
+    """
+    return math.prod(cells) <= min(most * most, MOST_CELLS)
 
 
 class PairGroups:
@@ -43,13 +56,21 @@ class PairGroups:
         self.square = tuple(self._groups(column, limit) for column, limit in enumerate(limits))
 
     def of_pair(self, first: int, second: int) -> tuple[Groups, Groups]:
-        """The groups of two columns in their table."""
+        """The groups of two columns in their table: all of their cells, where these are worth their noise."""
+        cells = len(self._axes[first].scale.starts), len(self._axes[second].scale.starts)
+        if counts_every_cell(cells, resolution(self._rows, self._sigma)):
+            return self._every_cell(first), self._every_cell(second)
         return self._beside(first, second), self._beside(second, first)
 
     def _beside(self, column: int, other: int) -> Groups:
         if self._axes[column].numeric or self.square[column].count < self._square:
             return self.square[column]
         return self._groups(column, min(self._square**2 // self.square[other].count, self._nominal))
+
+    def _every_cell(self, column: int) -> Groups:
+        if (column, EVERY_CELL) not in self._known:
+            self._known[column, EVERY_CELL] = self._axes[column].every_cell(self._sigma, self._rows)
+        return self._known[column, EVERY_CELL]
 
     def _groups(self, column: int, limit: int) -> Groups:
         if (column, limit) not in self._known:

@@ -12,7 +12,7 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.methods.evidence import Measure
 from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, request_tables
-from sklar.methods.vine.pairs import ROWS_PER_CELL, interaction_noise, resolution, share_out
+from sklar.methods.vine.pairs import ROWS_PER_CELL, counts_every_cell, interaction_noise, resolution, share_out
 from sklar.model.pairs.copula import IndependentPair
 from sklar.model.pairs.families import fit_pair
 from sklar.model.pairs.grouping import Groups
@@ -61,6 +61,9 @@ def _plan(axes: Sequence[VineAxis], pair: tuple[int, int], noise: Noise, rows: f
         min(sizes[0], max(most, most * most // second)),
         min(sizes[1], max(most, most * most // first)),
     )
+    cells = len(axes[pair[0]].scale.starts), len(axes[pair[1]].scale.starts)
+    if counts_every_cell(cells, resolution(rows, sigma)):
+        return TablePlan(columns=pair, groups=tuple(axes[c].every_cell(sigma, rows) for c in pair), noise=noise)
     groups = tuple(axes[c].groups(limit, sigma, rows) for c, limit in zip(pair, limits, strict=True))
     return TablePlan(columns=pair, groups=groups, noise=noise)
 

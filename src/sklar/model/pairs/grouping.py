@@ -93,6 +93,12 @@ def group_cells(
     return _groups_along(scale, along)
 
 
+def every_cell(scale: Scale, least_mass: float) -> Groups:
+    """A group for each cell of mass about `least_mass` or more; lighter ones share the group of a neighbour."""
+    mass = np.diff(scale.edges)
+    return _groups_along(scale, _merge_light(np.arange(len(mass)), mass, len(mass), max(least_mass, 2 * TINY)))
+
+
 def _along(
     mass: np.ndarray, levels: Sequence[np.ndarray], most: int, least_mass: float, *, fine: bool = False
 ) -> np.ndarray:

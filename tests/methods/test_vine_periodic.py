@@ -1,0 +1,28 @@
+"""Dependence from value to value: a column that follows from another's remainder."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sklar
+from sklar.methods.vine.pairs import counts_every_cell
+
+
+def test_all_cells_are_counted_where_they_are_worth_their_noise():
+    assert counts_every_cell((121, 4), most=22.0)
+    assert not counts_every_cell((122, 4), most=22.0)
+    assert not counts_every_cell((2_000, 2_000), most=1e6)
+
+
+@pytest.mark.slow
+def test_a_remainder_is_kept_if_there_are_rows_enough():
+    rng = np.random.default_rng(3)
+    day = rng.integers(-60, 60, 100_000)
+    frame = pd.DataFrame({"day": day, "quarter": day % 4 + 1, "other": rng.normal(5, 1, len(day)).round(2)})
+    columns = {"day": sklar.Integer(-60, 60), "quarter": sklar.Integer(1, 4), "other": sklar.Real(0, 10, decimals=2)}
+    model = sklar.fit(frame, sklar.Schema(columns), epsilon=1, delta=1e-9)
+    drawn = model.sample(20_000, seed=1).to_pandas()
+    broken = np.mean(drawn["day"].astype(int) % 4 + 1 != drawn["quarter"].astype(int))
+    assert broken < 0.05
