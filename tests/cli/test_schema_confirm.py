@@ -113,3 +113,34 @@ def test_rules_that_were_read_off_rows_are_asked_about_after_the_columns(file: P
     assert "rule 3: age > 1." in shown and "a rule is right (y) or not (i)" in shown and "1 are left" in shown
     kept = Schema.read(file).rules
     assert [(rule.describe(), rule.source) for rule in kept] == [("age < 90", "from-rows"), ("fee <= 1", "assumed")]
+
+
+@pytest.fixture
+def panel(tmp_path: Path) -> Path:
+    """A drafted panel in which the year and the age of 150 persons rise by 1 with every row."""
+    of, place = np.repeat(np.arange(150), 4), np.tile(np.arange(4), 150)
+    frame = pd.DataFrame({"patient_id": [f"p{k:03}" for k in of], "year": 2000 + place, "age": 20 + of % 50 + place})
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    draft = CliRunner().invoke(app, ["schema", "draft", str(tmp_path / "p.csv"), "-o", str(tmp_path / "s.toml")])
+    assert draft.exit_code == 0 and "step 2: age rises by 1" in draft.stdout
+    return tmp_path / "s.toml"
+
+
+def test_steps_are_asked_after_columns_and_the_person(panel: Path) -> None:
+    shown = confirm(panel, "y\ny\ny\ny\ni\ny\n", "--by", "Ada")
+    assert (
+        shown.index("[4/6] person") < shown.index("[5/6] step 2: age rises") < shown.index("[6/6] step 1: year rises")
+    )
+    person = Schema.read(panel).person
+    assert person is not None and [rule.columns for rule in person.steps] == [("previous year", "year")]
+    assert not Schema.read(panel).questions()
+
+
+def test_steps_that_an_answer_drops_are_not_asked_about(panel: Path) -> None:
+    shown = confirm(panel, "y\ny\ni\ny\ny\n", "--by", "Ada")
+    assert "step 1: year" in shown and "age rises" not in shown and "All columns" in shown
+
+
+def test_steps_go_with_the_person(panel: Path) -> None:
+    shown = confirm(panel, "y\ny\ny\ni\n", "--by", "Ada")
+    assert "step 1" not in shown and "All columns" in shown and Schema.read(panel).person is None
