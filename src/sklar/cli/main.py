@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -30,6 +31,7 @@ from sklar.cli import (
 from sklar.cli.model import complete, estimate, inspect, report, sample
 from sklar.cli.schema import check as schema
 from sklar.cli.terminal.guard import INTERRUPTED, REFUSED, TERMINATED, silence_output
+from sklar.cli.terminal.show import writes_unicode
 
 SHELLS = ("bash", "zsh", "fish")
 COMPLETE = "_SKLAR_COMPLETE"
@@ -116,6 +118,9 @@ def about(
 def main() -> NoReturn:
     """Run the command and exit."""
     signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not writes_unicode(stream):
+            stream.reconfigure(errors="replace")  # a character that a cp1252 console lacks is no reason to fail
     if COMPLETE in os.environ:
         _typer_completion().completion_init()
     _refuse_passwords(sys.argv[1:])

@@ -35,7 +35,12 @@ def note(text: str) -> None:
 
 def as_json(value: Any) -> None:
     """Plain data as JSON on standard output."""
-    line(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    line(json.dumps(_plain(value), indent=2, ensure_ascii=not writes_unicode(sys.stdout), allow_nan=False))
+
+
+def writes_unicode(stream: Any) -> bool:
+    """Whether a stream can write every character; a console or pipe of Windows in cp1252 cannot."""
+    return str(getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
 def result(as_data: bool, data: Any, *lines: str) -> None:
