@@ -31,7 +31,7 @@ from sklar.cli import (
 from sklar.cli.model import complete, estimate, inspect, report, sample
 from sklar.cli.schema import check as schema
 from sklar.cli.terminal.guard import INTERRUPTED, REFUSED, TERMINATED, silence_output
-from sklar.cli.terminal.show import writes_unicode
+from sklar.cli.terminal.show import JSON_WANTED, complain, writes_unicode
 
 SHELLS = ("bash", "zsh", "fish")
 COMPLETE = "_SKLAR_COMPLETE"
@@ -125,13 +125,26 @@ def main() -> NoReturn:
         _typer_completion().completion_init()
     _refuse_passwords(sys.argv[1:])
     try:
-        app(prog_name="sklar")
-        code: str | int | None = 0
+        code: str | int | None = _run_for_machines() if "--json" in sys.argv[1:] else app(prog_name="sklar")
     except SystemExit as end:
         code = end.code
     except KeyboardInterrupt:
         code = INTERRUPTED
     sys.exit(code if _flushed() else code or REFUSED)
+
+
+def _run_for_machines() -> int:
+    """Run the command so that what the parser finds wrong is JSON on standard error, too."""
+    JSON_WANTED.set(True)
+    try:
+        code = app(prog_name="sklar", standalone_mode=False)
+    except Exception as error:
+        code = getattr(error, "exit_code", None)  # of errors of the parser alone
+        if code is None:
+            raise
+        told = getattr(error, "format_message", None)
+        complain("error", str(told() if told else error), exit_code=code)
+    return code if isinstance(code, int) else 0
 
 
 def _refuse_passwords(words: list[str]) -> None:

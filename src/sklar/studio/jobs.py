@@ -123,7 +123,8 @@ class StudioJob(Work):
     def error(self, number: int) -> str:
         """What a command wrote to standard error."""
         with suppress(OSError):
-            return (self.place / f"err-{number}").read_text(encoding="utf-8", errors="replace").strip()
+            text = (self.place / f"err-{number}").read_text(encoding="utf-8", errors="replace")
+            return "\n".join(_in_words(line) for line in text.splitlines()).strip()
         return ""
 
     def result(self, number: int = -1) -> Any:
@@ -229,6 +230,16 @@ class Jobs:
         for place in places:
             with suppress(OSError, ValueError, KeyError, TypeError):  # a damaged one must not hide the others
                 yield _read(place)
+
+
+def _in_words(line: str) -> str:
+    """A line of JSON on standard error as people read it."""
+    with suppress(ValueError, AttributeError):
+        said = json.loads(line)
+        found = next(((kind, said[kind]) for kind in ("error", "warning", "note") if kind in said), None)
+        if found is not None:
+            return found[1] if found[0] == "note" else f"{found[0].capitalize()}: {found[1]}"
+    return line
 
 
 def _read(place: Path) -> StudioJob:
