@@ -133,6 +133,10 @@ class WeakPromiseWarning(SklarWarning):
     """Epsilon or delta is so large that the promise protects a person but little."""
 
 
+class PaidRangesWarning(SklarWarning):
+    """Ranges that metadata state are measured again, and paid for: nobody has said that they are public."""
+
+
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the call by which a user entered the package, however deep inside it the reason was found."""
     import inspect  # slow to load, and rarely needed

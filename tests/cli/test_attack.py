@@ -78,7 +78,7 @@ def test_a_peer_is_attacked_by_its_command(folder: Path) -> None:
         (["shadow"], "on a method, see attack_method"),
         (["attribute"], "say which column is sensitive"),
         (["attribute", "--sensitive", "person"], "identifier"),
-        (["copies", "--report", "x.html"], ".custodian.html"),
+        (["copies", "--report", "x.txt"], ".custodian.html"),
         (["copies", "--distance", "hamming"], "takes no --distance: it is for other"),
         (["linkability", "--sensitive", "age"], "takes no --sensitive"),
         (["copies", "--targets", "0"], "targets must be a whole number of at least 1"),
@@ -102,7 +102,7 @@ def test_bad_input_is_told(folder: Path, words: list[str], message: str) -> None
         (["shadow", "vine", "--targets", "9999"], "9999 is not in the table"),
         (["shadow", "vine"], "real rows: samples of 500"),
         (["shadow", "vine", "--workers", "0"], "workers must be a whole number of at least 1"),
-        (["shadow", "vine", "--report", "x.html"], ".custodian.html"),
+        (["shadow", "vine", "--report", "x.txt"], ".custodian.html"),
     ],
 )
 def test_bad_attacks_on_methods_are_told(folder: Path, words: list[str], message: str) -> None:

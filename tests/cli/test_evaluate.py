@@ -41,6 +41,12 @@ def test_a_table_for_people_and_files_for_the_owner(work: Path) -> None:
     assert stat.S_IMODE((work / "r.custodian.html").stat().st_mode) == 0o600
 
 
+def test_the_name_of_a_report_says_whom_it_is_for(work: Path) -> None:
+    code, out, err = run("real.csv", "one.csv", "-s", "s.toml", "--report", "r.html")
+    assert code == 0, err
+    assert "r.custodian.html" in out and (work / "r.custodian.html").exists() and not (work / "r.html").exists()
+
+
 def test_json_stands_alone_on_standard_output(work: Path) -> None:
     budget = ("--query-budget", "0.5,1e-6")
     code, out, err = run("real.csv", "one.csv", "-s", "s.toml", "--report", "r.custodian.html", "--json", *budget)
@@ -91,7 +97,7 @@ def test_a_copy_is_told_on_standard_error(work: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "found", "code"),
     [
-        (["real.csv", "one.csv", "-s", "s.toml", "--report", "r.html"], ".custodian.html", 1),
+        (["real.csv", "one.csv", "-s", "s.toml", "--report", "r.txt"], ".custodian.html", 1),
         (["real.csv", "gone.csv", "-s", "s.toml"], "the synthetic table", 1),
         (["real.csv", "one.csv", "-s", "s.toml", "--target", "x"], "'x'", 1),
         (["real.csv", "one.csv", "-s", "s.toml", "--weights", "a"], "1,1,1", 2),

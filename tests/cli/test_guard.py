@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+import warnings
+
 import pytest
 import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
-from sklar.errors import SchemaError, UsageError
+from sklar.errors import SchemaError, SklarWarning, UsageError
 
 SECRET = "cell-of-a-person"
 
@@ -72,3 +77,42 @@ def test_tables_are_one_line_a_row_when_piped(capsys):
     show.table(["a", "number"], [("x" * 300, 1.0), ("[bold]y", None)])
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3 and "x" * 300 in lines[1] and "[bold]y" in lines[2]
+
+
+def test_errors_and_warnings_of_a_command_with_json_are_json(capsys):
+    @guarded
+    def command(*, json: bool = False) -> None:
+        warnings.warn("mind this", SklarWarning, stacklevel=1)
+        show.note("by the way")
+        raise SchemaError(["one: bad", "two"])
+
+    for wanted in (True, False):
+        with pytest.raises(typer.Exit):
+            command(json=wanted)
+        out, err = capsys.readouterr()
+        assert out == ""
+        if wanted:
+            said = [json.loads(line) for line in err.splitlines()]
+            faults = "the schema has 2 faults:\n  - one: bad\n  - two"
+            assert said == [{"warning": "mind this"}, {"note": "by the way"}, {"error": faults, "exit_code": 1}]
+        else:
+            assert err.startswith("Warning: mind this\nby the way\nError: the schema has 2 faults")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["inspect", "absent.sklar", "--json"], 1, "absent.sklar"),
+        (["inspect", "--json"], 2, "MODEL"),
+        (["methods", "--jsom", "--json"], 2, "--jsom"),
+    ],
+)
+def test_the_command_says_all_that_is_wrong_in_json(words: list[str], code: int, says: str) -> None:
+    ended = subprocess.run([sys.executable, "-m", "sklar", *words], capture_output=True, text=True, check=False)
+    said = json.loads(ended.stderr)
+    assert (ended.returncode, ended.stdout, said["exit_code"]) == (code, "", code) and says in said["error"]
+
+
+def test_a_command_that_ends_well_with_json_exits_with_0() -> None:
+    ended = subprocess.run([sys.executable, "-m", "sklar", "methods", "--json"], capture_output=True, text=True)
+    assert ended.returncode == 0 and ended.stderr == "" and json.loads(ended.stdout)

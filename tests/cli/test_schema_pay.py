@@ -61,8 +61,9 @@ def test_a_column_that_is_all_to_be_paid_for_is_refused_by_its_kind(place: Path)
 def test_for_machines(place: Path) -> None:
     made = CliRunner().invoke(app, ["ledger", "create", str(place / "own.ledger"), "--name", "own"])
     code, output = run(place, "-e", "1", "--json", "--ledger", str(place / "own.ledger"))
-    facts = json.loads(output[output.index("{") :])
-    assert made.exit_code == 0 and "new ledger, no cap" in output[: output.index("{")]
+    said, facts = output.split("\n", 1)
+    facts = json.loads(facts)
+    assert made.exit_code == 0 and "new ledger, no cap" in json.loads(said)["warning"]
     assert code == 0 and facts["epsilon"] == pytest.approx(1.0) and len(facts["notes"]) == 2
     assert facts["ledger"].endswith("own.ledger")
 

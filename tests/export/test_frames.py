@@ -77,6 +77,23 @@ def test_types_and_order_of_the_pandas_frame_that_went_in(model: sklar.Model) ->
     assert "SECRET" not in made.to_csv()
 
 
+def test_types_that_are_stated_are_kept(model: sklar.Model) -> None:
+    """Also small integers, and floats that hold whole numbers; what does not fit keeps its own type."""
+    real = frame().astype({"small": "float64"})
+    made = model.sample(200, seed=1, like=real.dtypes)
+    different = {name for name in made if made[name].dtype != real[name].dtype}
+    assert different == {"town", "wide"} and made["bad"].dtype == "int8" and made["small"].dtype == "float64"
+    assert made["wide"].max() > 255
+    assert model.sample(5, seed=1, like={"bad": "Int16"})["bad"].dtype == "Int16"
+    with pytest.raises(UsageError, match="types of pandas by column"):
+        model.sample(5, like={"bad": "whole"})
+
+
+def test_the_index_keeps_its_name(model: sklar.Model) -> None:
+    made = model.sample(20, seed=1, like=frame().rename_axis("pid"))
+    assert made.index.name == "pid" and list(made.index) == list(range(20))
+
+
 def test_a_missing_value_of_one_row_changes_no_type(model: sklar.Model) -> None:
     """pandas makes floats of integers, and objects of truth values, that have a gap."""
     real = frame().drop(columns=["secret", "key"])

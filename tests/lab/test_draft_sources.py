@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import os
 import stat
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,9 @@ def test_metadata_state_kinds_and_rows_give_domains(people: Path, tmp_path: Path
 def test_a_draft_along_its_own_metadata_keeps_all_kinds() -> None:
     table = odd_table()
     plain = sklar.draft_schema(table)
-    again = sklar.draft_schema(table, sdv=to_sdv(plain))
+    # Somebody confirmed it: what was read off the rows is not written.
+    known = sklar.Schema({name: replace(column, source=()) for name, column in plain.items()})
+    again = sklar.draft_schema(table, sdv=to_sdv(known))
     assert kinds(again) == kinds(plain)
 
 

@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import clone
 
 import sklar
-from sklar.errors import BudgetError, UsageError
+from sklar.errors import BudgetError, PaidRangesWarning, UsageError
 
 SCHEMA = sklar.Schema({"age": sklar.Integer(0, 99), "sex": sklar.Category(["F", "M"])})
 FRAME = pd.DataFrame({"sex": pd.Categorical(["F", "M", "SECRET"] * 40), "age": np.array([20, 30, 40] * 40, "int8")})
@@ -73,3 +73,23 @@ def test_metadata_of_sdv_tell_kinds_and_the_rest_is_paid_for(tmp_path: Any, monk
     assert sklar.SklarSynthesizer(tmp_path / "people.JSON")._facts() == first._facts()  # pyright: ignore[reportPrivateUsage]
     whole = first.fit(frame.astype({"age": "Int16"})).sample(20)  # metadata say a number, the frame a whole one
     assert whole["age"].dtype == "Int16" and whole["age"].between(0, 100).all()
+
+
+def test_ranges_of_metadata_are_paid_for_with_a_word_or_taken_as_public(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sklar.rows.codes.label_counts.BUCKET_BYTES", 1 << 18)
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"age": rng.integers(20, 60, 4000), "rate": rng.integers(1, 4, 4000)})
+    document = {
+        "columns": {
+            "age": {"sdtype": "numerical", "range_min": 16, "range_max": 99, "decimal_places": 0},
+            "rate": {"sdtype": "ordinal", "range_values": [3, 1, 2], "range_is_nullable": False},
+        }
+    }
+    settings: dict[str, Any] = {"epsilon": 5.0, "method": "independent"}
+    with pytest.warns(PaidRangesWarning, match="ranges='public'"):
+        paid = sklar.SklarSynthesizer(document, **settings).fit(frame)
+    assert {"age.lower", "age.upper", "rate.lower"} <= set(paid.model_.claim.measured)
+    known = sklar.SklarSynthesizer(document, ranges="public", **settings).fit(frame)
+    assert known.model_.claim.measured == () and known.model_.schema["rate"].values == (1, 2, 3)  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="ranges must be"):
+        sklar.SklarSynthesizer(document, ranges="mine", **settings).fit(frame)  # type: ignore[arg-type]

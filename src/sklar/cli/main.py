@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -30,6 +31,7 @@ from sklar.cli import (
 from sklar.cli.model import complete, estimate, inspect, report, sample
 from sklar.cli.schema import check as schema
 from sklar.cli.terminal.guard import INTERRUPTED, REFUSED, TERMINATED, silence_output
+from sklar.cli.terminal.show import JSON_WANTED, complain, writes_unicode
 
 SHELLS = ("bash", "zsh", "fish")
 COMPLETE = "_SKLAR_COMPLETE"
@@ -116,17 +118,33 @@ def about(
 def main() -> NoReturn:
     """Run the command and exit."""
     signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not writes_unicode(stream):
+            stream.reconfigure(errors="replace")  # a character that a cp1252 console lacks is no reason to fail
     if COMPLETE in os.environ:
         _typer_completion().completion_init()
     _refuse_passwords(sys.argv[1:])
     try:
-        app(prog_name="sklar")
-        code: str | int | None = 0
+        code: str | int | None = _run_for_machines() if "--json" in sys.argv[1:] else app(prog_name="sklar")
     except SystemExit as end:
         code = end.code
     except KeyboardInterrupt:
         code = INTERRUPTED
     sys.exit(code if _flushed() else code or REFUSED)
+
+
+def _run_for_machines() -> int:
+    """Run the command so that what the parser finds wrong is JSON on standard error, too."""
+    JSON_WANTED.set(True)
+    try:
+        code = app(prog_name="sklar", standalone_mode=False)
+    except Exception as error:
+        code = getattr(error, "exit_code", None)  # of errors of the parser alone
+        if code is None:
+            raise
+        told = getattr(error, "format_message", None)
+        complain("error", str(told() if told else error), exit_code=code)
+    return code if isinstance(code, int) else 0
 
 
 def _refuse_passwords(words: list[str]) -> None:

@@ -41,7 +41,12 @@ def command(
     model: Annotated[str | None, typer.Option("--model", metavar="FILE", help="Keep the model here, too.")] = None,
     report: Annotated[
         str | None,
-        typer.Option("--report", metavar="FILE", help="Evaluate, too: HTML for the custodian, *.custodian.html."),
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            callback=show.name_report,
+            help="Evaluate, too: HTML for the custodian, written as *.custodian.html.",
+        ),
     ] = None,
     public_report: Annotated[
         bool, typer.Option(help="Write what the release is worth beside it, as synthetic.public.html.")

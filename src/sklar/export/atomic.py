@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from sklar.errors import OutputError
+from sklar.portable import open_file, set_mode, sync_folder
 
 PathLike = str | os.PathLike[str]
 
@@ -27,7 +28,7 @@ def atomic_file(path: PathLike, *, mode: int | None = None) -> Generator[BinaryI
     place = os.path.realpath(os.fspath(path))
     try:
         special = _is_special(place)
-        with os.fdopen(os.open(place, os.O_WRONLY), "wb") if special else _open_beside(place, mode) as file:
+        with os.fdopen(open_file(place, os.O_WRONLY), "wb") if special else _open_beside(place, mode) as file:
             yield file
     except BrokenPipeError:
         raise
@@ -133,13 +134,13 @@ def _open_beside(place: str, mode: int | None) -> Generator[BinaryIO]:
     folder, name = os.path.split(place)
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
     # The system itself takes the umask off; to ask for it would set it, for all threads, if only for a moment.
-    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666 if mode is None else 0o600)
+    handle = open_file(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666 if mode is None else 0o600)
     file = os.fdopen(handle, "wb")
     try:
         yield file
         file.flush()
         if mode is not None:
-            os.fchmod(handle, mode)
+            set_mode(handle, temporary, mode)
         os.fsync(handle)
         file.close()
         os.replace(temporary, place)
@@ -149,17 +150,8 @@ def _open_beside(place: str, mode: int | None) -> Generator[BinaryIO]:
         with suppress(OSError):
             os.unlink(temporary)
         raise
-    _sync_folder(folder)
-
-
-def _sync_folder(folder: str) -> None:
-    """Makes the rename itself survive a power cut, where the file system can."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    with suppress(OSError):  # lets the rename itself survive a power cut, where the file system can
+        sync_folder(folder)
 
 
 def _is_special(place: str) -> bool:

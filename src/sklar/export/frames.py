@@ -2,14 +2,15 @@
 
 Of a frame to be like, only names and types are looked at, never a cell, and of types only what no cell can change:
 labels are those of the schema, since the categories of a type may have been collected from rows, and so are plain
-numbers of pandas, whose type one missing value changes. What does not fit a type keeps its own.
+numbers of pandas, whose type one missing value changes. Whoever states the types themselves (`like=df.dtypes`) gets
+them: they are a fact about the rows then, and the caller's to state. What does not fit a type keeps its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute
@@ -23,25 +24,35 @@ from sklar.schema.table import Schema
 
 pc: Any = pyarrow.compute
 
+LIBRARIES: dict[str, Literal["pandas", "polars", "arrow", "duckdb"]] = {
+    "pyarrow": "arrow", "pandas": "pandas", "polars": "polars", "duckdb": "duckdb",
+}  # fmt: skip
+"""What a frame is called, by the package of its class."""
 Fill = str | Mapping[str, str | None]
 """What columns that are left out get: "null" for all of them, or by name a pattern, or None for nulls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Like:
-    """A frame to be like: its library, and the type of each column, as the library has it."""
+    """A frame to be like: its library, the type of each column, as the library has it, and the name of its index."""
 
     form: str
     types: Mapping[str, Any]
+    index: Any = None
 
 
 def read_like(like: Any) -> Like:
-    """The library, names and types of a frame; its cells are not looked at."""
+    """The library, names and types of a frame; its cells are not looked at. Or types of pandas, as df.dtypes."""
     if isinstance(like, Like):
         return like
-    form = _form_of(like)
+    form = form_of(like)
+    if isinstance(like, Mapping) or (form == "pandas" and not hasattr(like, "columns")):
+        return _stated_types(like)
+    if form is None:
+        raise UsageError(f"like is a data frame of pandas, polars, Arrow or DuckDB, not a {type(like).__name__}")
     if form == "pandas":
-        return Like(form=form, types={str(name): _stated(dtype) for name, dtype in like.dtypes.items()})
+        types = {str(name): _undecided(dtype) for name, dtype in like.dtypes.items()}
+        return Like(form=form, types=types, index=like.index.name)
     if form == "polars":
         return Like(form=form, types={name: _without_labels(dtype) for name, dtype in like.collect_schema().items()})
     if form == "duckdb":
@@ -50,7 +61,22 @@ def read_like(like: Any) -> Like:
     return Like(form=form, types={field.name: field.type for field in like.schema})
 
 
-def _stated(dtype: Any) -> Any:
+def _stated_types(types: Any) -> Like:
+    """Types of pandas by column, which are taken at their word but for labels."""
+    try:
+        import pandas as pd
+
+        stated = {str(name): pd.api.types.pandas_dtype(dtype) for name, dtype in types.items()}
+    except ImportError:
+        raise MissingExtraError("types of pandas need it: pip install pandas") from None
+    except TypeError:
+        raise UsageError(
+            'like is a data frame, or types of pandas by column, as df.dtypes or {"age": "int8"}'
+        ) from None
+    return Like(form="pandas", types={name: _without_labels(dtype) for name, dtype in stated.items()})
+
+
+def _undecided(dtype: Any) -> Any:
     """A type of pandas as far as rows do not decide it: one missing value makes floats, or objects, of whole numbers
     and truth values, so their type, and its width, would tell whether there is one. None leaves it to the schema.
     """
@@ -66,12 +92,10 @@ def _without_labels(dtype: Any) -> Any:
     return type(dtype)(dtype.categories[:0], ordered=dtype.ordered) if kind == "CategoricalDtype" else dtype
 
 
-def _form_of(like: Any) -> str:
-    home = type(like).__module__.partition(".")[0].lstrip("_")
-    forms = {"pyarrow": "arrow", "pandas": "pandas", "polars": "polars", "duckdb": "duckdb"}
-    if home not in forms or not (hasattr(like, "dtypes") or hasattr(like, "schema")):
-        raise UsageError(f"like is a data frame of pandas, polars, Arrow or DuckDB, not a {type(like).__name__}")
-    return forms[home]
+def form_of(data: Any) -> Literal["pandas", "polars", "arrow", "duckdb"] | None:
+    """The library of a data frame; None for what is not one of these."""
+    home = type(data).__module__.partition(".")[0].lstrip("_")
+    return LIBRARIES.get(home) if hasattr(data, "dtypes") or hasattr(data, "schema") else None
 
 
 def as_frame(table: pa.Table, schema: Schema, *, to: str | None, like: Any) -> Any:
@@ -91,7 +115,8 @@ def as_frame(table: pa.Table, schema: Schema, *, to: str | None, like: Any) -> A
     names = [name for name in types if name in table.column_names]
     ordered = table.select([*names, *(name for name in table.column_names if name not in types)])
     try:
-        return FRAMES[form](ordered, schema, types if wanted and wanted.form == form else {})
+        frame = FRAMES[form](ordered, schema, types if wanted and wanted.form == form else {})
+        return frame.rename_axis(index=wanted.index) if form == "pandas" and wanted and wanted.index else frame
     except ImportError:
         raise MissingExtraError(f"a sample for {form} needs it: pip install {form}") from None
 

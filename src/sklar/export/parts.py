@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from sklar.errors import OutputError
 from sklar.export.atomic import PathLike, atomic_file, reason, write_bytes
+from sklar.portable import is_file_at, open_file, remove_locked, try_lock
 from sklar.schema.columns import Boolean, Column, Id
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
@@ -179,25 +180,21 @@ def _sweep(place: str) -> None:
 @contextmanager
 def _locked(place: str) -> Generator[None]:
     """Only one run writes to a folder; the lock ends with the process, whatever ends it."""
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this system
-        yield
-        return
     path = os.path.join(place, LOCK)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    handle = open_file(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not os.path.samestat(os.fstat(handle), os.stat(path)):  # its last owner took it away meanwhile
-                raise BlockingIOError
-        except OSError:
-            raise OutputError(f"another process is writing to the folder {place}.") from None
-        yield
-        with suppress(OSError):
-            os.unlink(path)
-    finally:
+        mine = try_lock(handle) and is_file_at(handle, path)  # else its last owner took it away meanwhile
+    except OSError:
+        mine = False
+    if not mine:
         os.close(handle)
+        raise OutputError(f"another process is writing to the folder {place}.")
+    try:
+        yield
+    except BaseException:
+        os.close(handle)  # the file stays, as after a kill
+        raise
+    remove_locked(path, handle)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import pyarrow.compute
 from sklar.errors import OutputError, UsageError
 from sklar.export.atomic import PathLike, atomic_file, refuse_overwriting, require_writable, standard_output
 from sklar.export.databases import require_database_output, write_to_database
+from sklar.export.office import write_excel, write_statistics
 from sklar.export.parts import parquet_writer
 from sklar.schema.address import table_address, without_secrets
 from sklar.schema.columns import Column
@@ -134,6 +135,10 @@ FORMATS: dict[str, Form] = {
     ".parquet": _parquet,
     ".feather": _feather,
     ".arrow": _feather,
+    ".xlsx": write_excel,
+    ".sav": write_statistics,
+    ".zsav": partial(write_statistics, ending="zsav"),
+    ".dta": partial(write_statistics, ending="dta"),
 }
 
 

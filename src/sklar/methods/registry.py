@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 from sklar.errors import UsageError
 from sklar.methods.dpc.fit import DPC_GAUSS, DPC_LAPLACE
@@ -32,12 +33,54 @@ BASELINE_NAMES = (
 """Names of the methods that promise nothing. They live in the laboratory, which is reached only if one is asked for."""
 
 
+ENTRY_POINTS = "sklar.methods"
+"""The group of entry points by which other packages offer methods: the name of the method, and its `Method`."""
+FOREIGN = (
+    "the method '{}' is not part of Sklar: the promise holds if its code sees nothing of the rows but what it measures"
+)
+_handed_over: dict[str, Method[Any]] = {}
+"""Methods that were handed over as objects in this process: a model knows its method by name."""
+
+
 def find_method(name: str | None, check_share: float = 0.0) -> Method[Any]:
     """The method of this name, or the default one; with a share, it holds tables back to be checked by."""
     wanted = DEFAULT_METHOD if name is None else name
-    if wanted not in METHODS:
+    found = METHODS.get(wanted) or _handed_over.get(wanted) or _installed(wanted)
+    if found is None:
         raise UsageError(
             f"there is no method '{wanted}'; the methods are: {', '.join(METHODS)}; and, without any guarantee: "
             f"{', '.join(BASELINE_NAMES)}"
         )
-    return holding_back(METHODS[wanted], check_share) if check_share != 0.0 else METHODS[wanted]
+    return holding_back(found, check_share) if check_share != 0.0 else found
+
+
+def hand_over_method(method: Method[Any]) -> str:
+    """Make an own method known to this process; returns its name.
+
+    Other processes, as those that verify a release, find it if a package offers it as an entry point.
+    """
+    own = METHODS.get(method.name)
+    if own is not None and own is not method:
+        raise UsageError(f"'{method.name}' is the name of a method of Sklar: give your own another one")
+    if method.name in BASELINE_NAMES:
+        raise UsageError(f"'{method.name}' is the name of a method without a guarantee: give your own another one")
+    if own is None:
+        _handed_over[method.name] = _as_foreign(method)
+    return method.name
+
+
+def _installed(name: str) -> Method[Any] | None:
+    """The method that an installed package offers by this name."""
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group=ENTRY_POINTS, name=name):
+        method = point.load()
+        if not isinstance(method, Method) or method.name != name:
+            raise UsageError(f"the entry point {point.value} must be a Method called '{name}'")
+        return _as_foreign(cast("Method[Any]", method))
+    return None
+
+
+def _as_foreign(method: Method[Any]) -> Method[Any]:
+    """The method with a sentence for the claim that says whose it is."""
+    return replace(method, caveats=(*method.caveats, FOREIGN.format(method.name)))

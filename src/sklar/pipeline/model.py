@@ -134,8 +134,10 @@ class Model:
                 none.
             to: "pandas", "polars", "duckdb" or "arrow".
             like: A data frame, as the one that was fitted: the sample has its library, order of columns and types
-                (small and nullable integers, categories, time zones). None of its cells is looked at, and the labels of
-                its categories are not used: those of the schema are.
+                (nullable integers, categories, time zones), and the name of its index. None of its cells is looked at,
+                and the labels of its categories are not used: those of the schema are. Plain numbers of pandas have
+                the type that the schema gives them, since one missing value turns int8 into float64. State types to
+                have them: like=df.dtypes, or {"age": "int8"}.
             fill: Columns that are left out (`id`, `ignore`, or of `like` alone) in the sample: "null" fills them with
                 nulls, a pattern with made-up texts, as {"email": "[a-z]{6}@example\\.org", "key": "P[0-9]{6}"}; all
                 different for an `id`.

@@ -7,14 +7,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
-from sklar.errors import UsageError
+from sklar.errors import PaidRangesWarning, UsageError, warn_user
 from sklar.export.frames import as_frame, read_like
 from sklar.pipeline.fit.request import DEFAULT_DELTA
 from sklar.pipeline.fit.run import fit
 from sklar.pipeline.model import Model
-from sklar.schema.sdv import kinds_from_sdv, read_sdv, schema_to_pay
+from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv, schema_to_pay
 from sklar.schema.table import Schema
 
 
@@ -23,8 +23,11 @@ class SklarSynthesizer:
 
     Args:
         schema: Public facts about the columns, or the path of a schema file.
-        metadata: SDV metadata instead (an object of SDV, a dict, or the path of its JSON): it tells kinds only, so
-            bounds and lists of values are measured, and paid from the budget. Also as the first argument.
+        metadata: SDV metadata instead (an object of SDV 1.x or 2.x, a dict, or the path of its JSON), also as the first
+            argument. It is taken at its word about kinds. Bounds and lists of values are measured, and paid from the
+            budget: SDV 1.x does not state them, and SDV 2.x detects them from the rows.
+        ranges: "public" takes the ranges of SDV 2.x at their word, too, and so costs nothing: you know them without the
+            rows. "pay", the default, measures them.
         epsilon: The privacy budget. It has no default: choose it.
         delta: As for `fit`.
         method: As for `fit`.
@@ -42,6 +45,7 @@ class SklarSynthesizer:
         schema: Schema | str | PathLike[str] | None = None,
         *,
         metadata: Any = None,
+        ranges: Literal["pay", "public"] | None = None,
         epsilon: float | None = None,
         delta: float = DEFAULT_DELTA,
         method: str | None = None,
@@ -52,6 +56,7 @@ class SklarSynthesizer:
     ):
         self.schema, self.metadata, self.epsilon, self.delta, self.method = schema, metadata, epsilon, delta, method
         self.ledger, self.target, self.options, self.random_state = ledger, target, options, random_state
+        self.ranges = ranges
         self._fitted: _Fitted | None = None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -107,8 +112,19 @@ class SklarSynthesizer:
             raise UsageError("give a schema or metadata, not both")
         metadata = schema if first else self.metadata
         if isinstance(metadata, str | PathLike):
-            return schema_to_pay(read_sdv(metadata))
-        return schema_to_pay(kinds_from_sdv(getattr(metadata, "to_dict", lambda: metadata)()))
+            return self._from_kinds(read_sdv(metadata))
+        return self._from_kinds(kinds_from_sdv(getattr(metadata, "to_dict", lambda: metadata)()))
+
+    def _from_kinds(self, kinds: dict[str, StatedKind]) -> Schema:
+        if self.ranges not in (None, "pay", "public"):
+            raise UsageError(f"ranges must be 'pay' or 'public', not {self.ranges!r}")
+        if self.ranges is None and any(kind.domain is not None for kind in kinds.values()):
+            warn_user(
+                "the metadata state ranges, which SDV detects from the rows: they are measured instead, and paid for. "
+                "If you know them without the rows, ranges='public' takes them as they are; ranges='pay' does not warn",
+                PaidRangesWarning,
+            )
+        return schema_to_pay(kinds, take_ranges=self.ranges == "public")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from sklar.accounting.events import Event
 from sklar.accounting.ledger import FitAccount
 from sklar.accounting.ledger.file import write_synced
 from sklar.errors import LedgerError
+from sklar.portable import TERMINATION_SIGNALS, open_file
 from sklar.release.measurements import (
     Asked,
     Recorded,
@@ -27,9 +28,6 @@ from sklar.release.measurements import (
     read_line,
     record_line,
 )
-
-HELD_BACK = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that wait while a release is stored."""
 
 
 class Recorder:
@@ -85,12 +83,12 @@ class Recorder:
 
 @contextmanager
 def uninterrupted() -> Generator[None]:
-    """Hold back Ctrl-C and polite requests to end until the block is done."""
+    """Hold back Ctrl-C and other requests to end until the block is done."""
     if threading.current_thread() is not threading.main_thread():  # signals are handled elsewhere
         yield
         return
     held: list[int] = []
-    before = {number: handler for number in HELD_BACK if (handler := signal.getsignal(number)) is not None}
+    before = {number: handler for number in TERMINATION_SIGNALS if (handler := signal.getsignal(number)) is not None}
     for number in before:
         signal.signal(number, lambda got, _: held.append(got))
     try:
@@ -105,7 +103,7 @@ def uninterrupted() -> Generator[None]:
 def append_synced(path: Path, line: str) -> None:
     """Append one line to a 0600 file and sync it to disk."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        handle = open_file(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             write_synced(handle, (line + "\n").encode())
         finally:

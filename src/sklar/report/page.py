@@ -33,6 +33,12 @@ CHARTS: tuple[Callable[..., Canvas], ...] = (
 GRADES = {"sampling": "at the floor", "good": "good", "fair": "fair", "poor": "poor", "none": "none"}
 
 
+def custodian_name(path: str) -> str:
+    """The name of a report with the ending that says whom it is for: x.html becomes x.custodian.html."""
+    plain = path.endswith(".html") and not path.endswith(ENDING)
+    return path.removesuffix(".html") + ENDING if plain else path
+
+
 def require_report(path: str | PathLike[str]) -> None:
     """Refuse a name that does not tell whom the report is for, or a place that cannot be written."""
     if not fspath(path).endswith(ENDING):

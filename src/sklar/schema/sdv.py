@@ -1,18 +1,22 @@
-"""SDV metadata (the JSON of SDV 1.x) in and out: kinds of columns, but no domains, which SDV does not record.
+"""SDV metadata (the JSON of SDV 1.x, V1, and 2.x, V2) in and out: kinds of columns and, in V2, their ranges.
 
 Reading gives a stated kind for every column. Booleans, keys, ignored columns and ordered categories are complete with
-that; numbers, times and plain categories still need bounds or values, from a custodian or from a draft.
+that. Numbers, times and plain categories need bounds or values. V1 leaves them open. V2 may state them, but not where
+they come from: `Metadata.detect_from_dataframes` reads them off the rows. So they count as read off the rows, and a
+private fit refuses them, until somebody vouches for them (`ranges="public"`, or `Schema.confirm`).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from sklar.errors import SchemaError, UsageError
 from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Labels, Ordinal
@@ -26,6 +30,17 @@ NEEDS = {"category": "values", **dict.fromkeys(("integer", "real", "number", "da
 LINK = ("parent_table_name", "parent_primary_key", "child_table_name", "child_foreign_key")
 """What a relationship says."""
 ISO_FORMATS = frozenset({"%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"})
+CLOCK = {"%f": "microsecond", "%S": "second", "%M": "minute", "%H": "hour", "%I": "hour"}
+"""What the letters of a format say about the resolution, the finest first."""
+MAX_DECIMALS = 15
+"""What SDV has as `decimal_places` of numbers that are not rounded; a Real() then states none."""
+RANGE_FACTS = ("lower", "upper", "values", "nullable", "decimals", "resolution")
+"""Facts of a column that a range states."""
+UNKNOWN = ("from-rows", "pay")
+"""Provenances of facts that nobody knows without the rows: they are not written."""
+Ranges = Literal["from-rows", "public"]
+"""Where the ranges of V2 metadata come from: read off the rows, as SDV detects them, or known without the rows."""
+Version = Literal["V1", "V2"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +51,7 @@ class StatedKind:
         kind: A kind of column, or `number` where integer or real is left open.
         format: Of texts that are times; None for ISO.
         values: Ordered values, if they are listed.
+        domain: The column with its bounds or values, if V2 metadata state a range.
         notes: What a custodian should know.
     """
 
@@ -43,6 +59,7 @@ class StatedKind:
     sdtype: str
     format: str | None = None
     values: tuple[str, ...] | tuple[int, ...] = ()
+    domain: Column | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -70,17 +87,25 @@ def kinds_from_sdv(document: Any, table: str | None = None) -> dict[str, StatedK
     return {name: _kind(column, is_key=name in keys) for name, column in columns.items()}
 
 
-def schema_from_sdv(document: Any, domains: Mapping[str, Column] | None = None, table: str | None = None) -> Schema:
+def schema_from_sdv(
+    document: Any,
+    domains: Mapping[str, Column] | None = None,
+    table: str | None = None,
+    *,
+    ranges: Ranges = "from-rows",
+) -> Schema:
     """A schema with the kinds of SDV metadata and the given domains; whoever calls it vouches for the kinds.
 
     Args:
         document: The parsed JSON.
-        domains: Complete columns for those that metadata leave open (numbers, times, categories).
+        domains: Complete columns for those that metadata leave open (numbers, times, categories), or state otherwise.
         table: Needed if there are several.
+        ranges: Where the ranges of V2 metadata come from. By default they are marked `from-rows`, as SDV detects them;
+            a private fit refuses these until they are confirmed. "public" says that you know them without the rows.
     """
     given = domains or {}
     stated = kinds_from_sdv(document, table)
-    columns = {name: given[name] if name in given else _complete(kind) for name, kind in stated.items()}
+    columns = {name: given[name] if name in given else _complete(kind, ranges) for name, kind in stated.items()}
     open_kinds = {name: stated[name] for name, column in columns.items() if column is None}
     faults = [f"column '{name}': {kind.sdtype} needs {NEEDS[kind.kind]}" for name, kind in open_kinds.items()]
     faults += [
@@ -95,7 +120,11 @@ def schema_from_sdv(document: Any, domains: Mapping[str, Column] | None = None, 
 
 
 def tables_from_sdv(
-    document: Any, domains: Mapping[str, Mapping[str, Column]] | None = None, person: Person | None = None
+    document: Any,
+    domains: Mapping[str, Mapping[str, Column]] | None = None,
+    person: Person | None = None,
+    *,
+    ranges: Ranges = "from-rows",
 ) -> Tables:
     """Two tables and the key between them from SDV metadata of several tables; the parents are the persons.
 
@@ -103,6 +132,7 @@ def tables_from_sdv(
         document: The parsed JSON: two tables, and one relationship.
         domains: By table, complete columns for those that metadata leave open.
         person: How many rows of a parent are used, their order, and rules across rows.
+        ranges: Where the ranges of V2 metadata come from, as for `schema_from_sdv`.
     """
     given = domains or {}
     parent, own, child, key = _relationship(document)
@@ -117,7 +147,8 @@ def tables_from_sdv(
     schemas: dict[str, Schema] = {}
     for name, found in columns.items():
         try:
-            schemas[name] = schema_from_sdv({"columns": {**found, links[name]: {"sdtype": "id"}}}, given.get(name))
+            entry = {"columns": {**found, links[name]: {"sdtype": "id"}}}
+            schemas[name] = schema_from_sdv(entry, given.get(name), ranges=ranges)
         except SchemaError as error:
             faults += [f"table '{name}': {fault}" for fault in error.faults]
     if faults:
@@ -130,27 +161,51 @@ def tables_from_sdv(
     return Tables({parent: parents, child: rows}, keys={child: (key, parent)}, person=parent)
 
 
-def schema_to_pay(kinds: Mapping[str, StatedKind]) -> Schema:
-    """A schema with the kinds of metadata, whose bounds and values are all to be measured, and paid for."""
-    return Schema({name: _complete(kind) or _to_pay(kind) for name, kind in kinds.items()})
+def schema_to_pay(kinds: Mapping[str, StatedKind], *, take_ranges: bool = False) -> Schema:
+    """A schema with the kinds of metadata, whose bounds and values are to be measured, and paid for.
+
+    With `take_ranges` those that V2 metadata state are taken as known without the rows.
+    """
+
+    def column(kind: StatedKind) -> Column:
+        known = _complete(kind, "public") if take_ranges or kind.domain is None else None
+        return known or _to_pay(kind)
+
+    return Schema({name: column(kind) for name, kind in kinds.items()})
 
 
 def _to_pay(stated: StatedKind) -> Column:
+    """The column without what its range states."""
     bounds = {"lower": "pay", "upper": "pay", "nullable": "pay"}
+    if stated.kind == "ordinal":
+        whole = all(type(value) is int for value in stated.values)
+        return Integer(0, 1, source=bounds) if whole else Category(source="pay")
     if stated.kind == "category":
         return Category(source="pay")
     if stated.kind == "datetime":
         return Datetime("1970-01-01", "1970-01-02", format=stated.format, source=bounds)
+    if stated.kind == "boolean":
+        return Boolean(nullable=True)  # which is right with and without nulls
     return Integer(0, 1, source=bounds) if stated.kind == "integer" else Real(0, 1, source=bounds)
 
 
-def to_sdv(schema: Schema, table: str = "table") -> dict[str, Any]:
-    """The kinds of a schema as SDV metadata; domains and provenance have no place there."""
-    entry: dict[str, Any] = {"columns": {name: _sdv_column(column) for name, column in schema.items()}}
+def to_sdv(schema: Schema, table: str = "table", version: Version = "V2") -> dict[str, Any]:
+    """A schema as SDV metadata.
+
+    Args:
+        schema: Its kinds are written and, in V2, the bounds and values that are public, assumed or measured. What was
+            read off the rows, or is to be measured, is left out: metadata have no place to say so.
+        table: The name of the table.
+        version: "V2" for SDV 2.x, "V1" for SDV 1.x, which has no ranges.
+    """
+    write = {"V1": _sdv_column, "V2": _sdv_column_with_range}.get(version)
+    if write is None:
+        raise UsageError(f"versions of SDV metadata are V1 and V2, not {version!r}")
+    entry: dict[str, Any] = {"columns": {name: write(column) for name, column in schema.items()}}
     keys = [name for name, column in schema.items() if isinstance(column, Id)]
     if keys:
         entry["primary_key"] = keys[0]
-    return {"METADATA_SPEC_VERSION": "V1", "tables": {table: entry}, "relationships": []}
+    return {"METADATA_SPEC_VERSION": version, "tables": {table: entry}, "relationships": []}
 
 
 def _table_entry(document: Any, table: str | None) -> Mapping[str, Any]:
@@ -207,28 +262,110 @@ def _kind(column: Mapping[str, Any], *, is_key: bool) -> StatedKind:
     if is_key:
         return StatedKind(kind="id", sdtype=sdtype)
     if sdtype == "numerical":
-        return StatedKind(kind=_number_kind(str(column.get("computer_representation", ""))), sdtype=sdtype)
+        return _numerical(column)
     if sdtype == "datetime":
         form = column.get("datetime_format")
         plain = not isinstance(form, str) or form in ISO_FORMATS
-        return StatedKind(kind="datetime", sdtype=sdtype, format=None if plain else form)
-    if sdtype == "categorical":
-        return _category_kind(column)
-    if sdtype in ("boolean", "id"):
+        stated = StatedKind(kind="datetime", sdtype=sdtype, format=None if plain else form)
+        return replace(stated, domain=_time_range(column, form if isinstance(form, str) else None, stated.format))
+    if sdtype in ("categorical", "ordinal"):
+        return _labels_kind(column, sdtype)
+    if sdtype == "boolean":
+        known = isinstance(column.get("range_is_nullable"), bool)
+        return StatedKind(kind=sdtype, sdtype=sdtype, domain=Boolean(nullable=_nullable(column)) if known else None)
+    if sdtype == "id":
         return StatedKind(kind=sdtype, sdtype=sdtype)
     if column.get("pii") is False:
         return StatedKind(kind="category", sdtype=sdtype, notes=(f"The metadata call it {sdtype}, not personal data.",))
     return StatedKind(kind="ignore", sdtype=sdtype)
 
 
-def _category_kind(column: Mapping[str, Any]) -> StatedKind:
-    order: Any = column.get("order")
-    order = cast("list[Any]", order) if isinstance(order, list) else []
-    alike = {type(value) for value in order}
-    if alike in ({str}, {int}) and len(set(order)) == len(order):
-        return StatedKind(kind="ordinal", sdtype="categorical", values=tuple(order))
-    notes = ("The metadata say that its values are ordered: make it `ordinal`.",) if column.get("order_by") else ()
-    return StatedKind(kind="category", sdtype="categorical", notes=notes)
+def _nullable(column: Mapping[str, Any]) -> bool:
+    """Whether nulls are allowed: without a word they are, as SDV has it."""
+    return column.get("range_is_nullable") is not False
+
+
+def _labels_kind(column: Mapping[str, Any], sdtype: str) -> StatedKind:
+    listed = column.get("range_values") if "range_values" in column else column.get("order")
+    values = cast("list[Any]", listed) if isinstance(listed, list) else []
+    ranged = "range_values" in column
+    if ranged and {type(value) for value in values} == {bool}:
+        return StatedKind(kind="boolean", sdtype=sdtype, domain=Boolean(nullable=_nullable(column)))
+    labels = _labels(values) if ranged else _alike(values)
+    ordered = sdtype == "ordinal" or not ranged
+    if ordered and labels:
+        # SDV finds ordinal values in the order of the rows where they are numbers; a list of texts has an order.
+        labels = tuple(sorted(labels)) if ranged and type(labels[0]) is int else labels
+        domain = _valid(Ordinal(labels, nullable=_nullable(column))) if ranged else None
+        return StatedKind(kind="ordinal", sdtype=sdtype, values=cast("Any", labels), domain=domain)
+    said = sdtype == "ordinal" or column.get("order_by")
+    notes = ("The metadata say that its values are ordered: make it `ordinal`.",) if said else ()
+    # Sorted: the order of the rows, in which SDV lists them, is nobody's business.
+    found = _valid(Category(values=cast("Any", sorted(labels)), nullable=_nullable(column))) if labels else None
+    return StatedKind(kind="category", sdtype=sdtype, domain=found if ranged else None, notes=notes)
+
+
+def _alike(values: list[Any]) -> tuple[Any, ...]:
+    """The values, if they are all text or all integers and differ; else nothing."""
+    alike = {type(value) for value in values}
+    return tuple(values) if alike in ({str}, {int}) and len(set(values)) == len(values) else ()
+
+
+def _labels(values: list[Any]) -> tuple[Any, ...]:
+    """Labels of a range: whole numbers as integers, other numbers as they are written."""
+    if not all(type(value) in (str, int, float) for value in values):
+        return ()
+    if all(type(value) is int or (type(value) is float and value.is_integer()) for value in values):
+        return _alike([int(value) for value in values])
+    return _alike([value if isinstance(value, str) else repr(value) for value in values])
+
+
+def _numerical(column: Mapping[str, Any]) -> StatedKind:
+    """A number: V1 states how it is stored, V2 its digits and its range."""
+    places = column.get("decimal_places")
+    kind = _number_kind(str(column.get("computer_representation", "")))
+    if type(places) is int:
+        kind = "real" if places else "integer"
+    lower, upper = column.get("range_min"), column.get("range_max")
+    domain = None
+    if isinstance(lower, int | float) and isinstance(upper, int | float):
+        if kind != "integer":
+            digits = places if type(places) is int and 0 < places < MAX_DECIMALS else None
+            domain = Real(lower, upper, decimals=digits, nullable=_nullable(column))
+        elif all(isinstance(end, int) or end.is_integer() for end in (lower, upper)):
+            domain = Integer(int(lower), int(upper), nullable=_nullable(column))
+    return StatedKind(kind=kind, sdtype="numerical", domain=_valid(domain))
+
+
+def _time_range(column: Mapping[str, Any], form: str | None, written: str | None) -> Column | None:
+    ends = [_time(column.get(word), form) for word in ("range_min", "range_max")]
+    if any(end is None for end in ends):
+        return None
+    lower, upper = cast("list[datetime]", ends)
+    clock = form if form is not None else "" if _at_midnight(lower) and _at_midnight(upper) else "%S"
+    resolution = next((name for letters, name in CLOCK.items() if letters in clock), "day")
+    texts = [str(end.date()) if resolution == "day" else end.isoformat() for end in (lower, upper)]
+    found = Datetime(*texts, resolution=resolution, format=written, nullable=_nullable(column))
+    return _valid(found)
+
+
+def _time(text: Any, form: str | None) -> datetime | None:
+    """A time as SDV writes it, in the format of the column or in ISO 8601; None for what is not one, or has a zone."""
+    if not isinstance(text, str):
+        return None
+    try:
+        found = datetime.fromisoformat(text) if form is None else datetime.strptime(text, form)
+    except (ValueError, re.error):
+        return None
+    return found if found.tzinfo is None else None
+
+
+def _at_midnight(time: datetime) -> bool:
+    return time == datetime(time.year, time.month, time.day)
+
+
+def _valid(column: Column | None) -> Column | None:
+    return None if column is None or column.faults() else column
 
 
 def _number_kind(representation: str) -> str:
@@ -237,8 +374,11 @@ def _number_kind(representation: str) -> str:
     return "real" if representation.lower().startswith("float") else "number"
 
 
-def _complete(stated: StatedKind) -> Column | None:
-    """The column, if its kind says all."""
+def _complete(stated: StatedKind, ranges: Ranges) -> Column | None:
+    """The column, if kind and range say all; what the range states is marked with where it comes from."""
+    if stated.domain is not None:
+        marks = {fact: ranges for fact in RANGE_FACTS if fact in stated.domain.facts and stated.domain.states(fact)}
+        return replace(cast("Any", stated.domain), source=marks)
     if stated.kind == "ordinal":
         return Ordinal(stated.values)
     return {"boolean": Boolean(), "id": Id(), "ignore": Ignore()}.get(stated.kind)
@@ -246,12 +386,18 @@ def _complete(stated: StatedKind) -> Column | None:
 
 def _agrees(kind: str, stated: str) -> bool:
     """Keys and personal data may also be left out, and any column may be ignored."""
-    wider = {"number": ("integer", "real"), "category": ("category", "ordinal"), "ordinal": ("category", "ordinal")}
+    number = ("integer", "real")
+    wider = {
+        "number": number,
+        "integer": number,
+        "category": ("category", "ordinal"),
+        "ordinal": ("category", "ordinal"),
+    }
     return kind == "ignore" or kind == stated or kind in wider.get(stated, ())
 
 
 def _sdv_column(column: Column) -> dict[str, Any]:
-    if isinstance(column, Ordinal):
+    if isinstance(column, Ordinal) and column.provenance("values") not in UNKNOWN:
         return {"sdtype": "categorical", "order": list(column.values)}
     if isinstance(column, Labels):
         return {"sdtype": "categorical"}
@@ -265,3 +411,33 @@ def _sdv_column(column: Column) -> dict[str, Any]:
     if isinstance(column, Boolean | Id):
         return {"sdtype": column.kind}
     return {"sdtype": "unknown", "pii": True}
+
+
+def _sdv_column_with_range(column: Column) -> dict[str, Any]:
+    """A column in V2: the kind, and what may be known about its range."""
+    plain: dict[str, Any] = _sdv_column(column)
+    plain.pop("computer_representation", None)
+    if isinstance(column, Ordinal):
+        plain = {"sdtype": "ordinal"}
+    known = {fact for fact in RANGE_FACTS if fact in column.facts}
+    known = {fact for fact in known if column.provenance(fact) not in UNKNOWN}
+    if "nullable" in known:
+        plain["range_is_nullable"] = bool(getattr(column, "nullable", False))
+    if isinstance(column, Labels) and "values" in known:
+        plain |= {"range_values": list(column.values), "high_cardinality": False}
+    if isinstance(column, Integer | Real | Datetime):
+        ends = {"range_min": "lower", "range_max": "upper"}
+        plain |= {word: _end(column, fact) for word, fact in ends.items() if fact in known}
+    if isinstance(column, Integer):
+        plain["decimal_places"] = 0
+    elif isinstance(column, Real):
+        stated = column.decimals if "decimals" in known else None
+        plain["decimal_places"] = MAX_DECIMALS if stated is None else stated
+    return plain
+
+
+def _end(column: Integer | Real | Datetime, fact: str) -> Any:
+    value = getattr(column, fact)
+    if isinstance(column, Datetime):
+        return datetime.fromisoformat(value).strftime(_sdv_column(column)["datetime_format"])
+    return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -15,6 +14,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from sklar.errors import LedgerError, OutputError, UsageError
 from sklar.export.atomic import write_bytes
+from sklar.portable import lock_within
 from sklar.schema.address import STORES, has_secrets, scheme_of, table_address
 
 STATE = ".sklar-studio"
@@ -25,6 +25,8 @@ TABLE_ENDINGS = (
     ".sav", ".dta", ".sas7bdat", ".duckdb", ".ddb", ".sqlite", ".sqlite3",
 )  # fmt: skip
 """Files that are offered as tables."""
+MAX_WAIT_SECONDS = 60.0
+"""How long a change of the folder waits for another one."""
 READING = ("delimiter", "encoding", "null_values")
 """What can be said about how to read a file."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,39}")
@@ -215,7 +217,8 @@ class StudioFolder:
 def only_one(path: Path) -> Generator[None]:
     """One at a time, of all threads and processes."""
     with path.open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        if not lock_within(MAX_WAIT_SECONDS, file.fileno()):
+            raise UsageError("another process of the studio is busy with this folder: try again")
         yield
 
 

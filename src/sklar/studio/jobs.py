@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -19,6 +18,7 @@ from typing import Any, Literal
 
 from sklar.errors import UsageError
 from sklar.export.atomic import write_bytes
+from sklar.portable import LOCKS_ARE_INHERITED, end_group, is_locked, own_group, try_lock
 from sklar.studio.commands import Work
 from sklar.studio.folder import StudioFolder, only_one
 from sklar.studio.work import CODES
@@ -123,7 +123,8 @@ class StudioJob(Work):
     def error(self, number: int) -> str:
         """What a command wrote to standard error."""
         with suppress(OSError):
-            return (self.place / f"err-{number}").read_text(encoding="utf-8", errors="replace").strip()
+            text = (self.place / f"err-{number}").read_text(encoding="utf-8", errors="replace")
+            return "\n".join(_in_words(line) for line in text.splitlines()).strip()
         return ""
 
     def result(self, number: int = -1) -> Any:
@@ -189,7 +190,7 @@ class Jobs:
             return
         (job.place / "cancelled").touch()
         with suppress(OSError, ValueError):  # its group lives as long as its lock is held
-            os.killpg(int((job.place / "pid").read_text()), signal.SIGTERM)
+            end_group(int((job.place / "pid").read_text()))
 
     def _refuse_overwriting(self, work: Work) -> None:
         """What is there was made before, or belongs to the custodian; only what a job made is made again.
@@ -204,14 +205,17 @@ class Jobs:
 
     def _launch(self, place: Path) -> None:
         with (place / "lock").open("wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            if LOCKS_ARE_INHERITED:
+                try_lock(lock.fileno())
             with (place / "log").open("wb") as log:
                 process = subprocess.Popen(
                     [sys.executable, "-m", "sklar.studio.work", str(place), str(lock.fileno())],
                     cwd=self._folder.root, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                    pass_fds=(lock.fileno(),), start_new_session=True,
+                    **own_group(lock.fileno()),
                 )  # fmt: skip
             (place / "pid").write_text(str(process.pid))
+        while not LOCKS_ARE_INHERITED and not _held(place / "lock") and process.poll() is None:
+            time.sleep(0.02)  # until the process has taken the lock itself
         threading.Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
 
     def _new_place(self, kind: str) -> Path:
@@ -226,6 +230,16 @@ class Jobs:
         for place in places:
             with suppress(OSError, ValueError, KeyError, TypeError):  # a damaged one must not hide the others
                 yield _read(place)
+
+
+def _in_words(line: str) -> str:
+    """A line of JSON on standard error as people read it."""
+    with suppress(ValueError, AttributeError):
+        said = json.loads(line)
+        found = next(((kind, said[kind]) for kind in ("error", "warning", "note") if kind in said), None)
+        if found is not None:
+            return found[1] if found[0] == "note" else f"{found[0].capitalize()}: {found[1]}"
+    return line
 
 
 def _read(place: Path) -> StudioJob:
@@ -244,12 +258,11 @@ def _held(path: Path) -> bool:
     """Whether a process of the job lives: the lock goes with the last of them, however they end."""
     try:
         with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return is_locked(file.fileno())
     except FileNotFoundError:
         return False
     except OSError:
         return True
-    return False
 
 
 def _now() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from sklar.errors import MissingExtraError, UsageError
 from sklar.export.atomic import write_bytes
+from sklar.portable import try_lock
 from sklar.studio.folder import StudioFolder
 
 ADDRESS = "127.0.0.1"
@@ -41,10 +41,8 @@ def open_studio(
     """
     place = StudioFolder(folder)
     with (place.state / "studio.json").open("a+b") as lock:
-        os.chmod(lock.fileno(), 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        os.chmod(place.state / "studio.json", 0o600)
+        if not try_lock(lock.fileno()):
             address = _running(place.state / "studio.json")
             tell(f"A studio of this folder is open already: {address}", address)
             _open(place, address, browser)

@@ -1,7 +1,8 @@
 """The process of a job: it runs its commands one after another, and writes down how each ended.
 
 Started by `jobs` as `python -m sklar.studio.work FOLDER-OF-THE-JOB LOCK`. It holds the lock of the job, and so does the
-command it runs: whichever of them is killed, others can tell whether work goes on.
+command it runs: whichever of them is killed, others can tell whether work goes on. On Windows, where no lock is
+inherited, this process alone holds it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from sklar.portable import LOCKS_ARE_INHERITED, inheriting, lock_within
+
 CODES = "codes"
+MAX_WAIT_SECONDS = 30.0
+"""Seconds to wait for the lock of a job, which others take only to see whether it is held."""
 TOLD_FILE = "SKLAR_PROGRESS"
 """Names the file that commands tell their progress to."""
 
@@ -20,9 +25,16 @@ TOLD_FILE = "SKLAR_PROGRESS"
 def main(job: str, lock: str) -> None:
     """Run the commands of a job until one fails."""
     place = Path(job)
+    with (place / "lock").open("r+b") as own:  # kept open, so locked, until all is done
+        if not LOCKS_ARE_INHERITED:
+            lock_within(MAX_WAIT_SECONDS, own.fileno())
+        _run_commands(place, int(lock))
+
+
+def _run_commands(place: Path, lock: int) -> None:
     told = json.loads((place / "job.json").read_text(encoding="utf-8"))
     for number, words in enumerate(told["commands"]):
-        code = _run(place, number, words, told["folder"], int(lock))
+        code = _run(place, number, words, told["folder"], lock)
         with (place / CODES).open("a", encoding="utf-8") as file:
             file.write(f"{code}\n")
             file.flush()
@@ -36,8 +48,8 @@ def _run(place: Path, number: int, words: list[str], folder: str, lock: int) -> 
     environment = {**os.environ, TOLD_FILE: str(place / "progress")}
     with (place / f"out-{number}").open("wb") as out, (place / f"err-{number}").open("wb") as err:
         ended = subprocess.run(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, pass_fds=(lock,),
-            check=False,
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, check=False,
+            **inheriting(lock),
         )  # fmt: skip
     return ended.returncode
 

@@ -429,3 +429,17 @@ def test_a_release_that_was_lost_after_its_hash_is_charged_again(path: Path, res
         again.record_release(step, "1" * 64)
         assert again.record.steps[step].repeats == 0 and again.record.digests == {1: "1" * 64}
         assert again.record.extra_rho > 0
+
+
+def test_a_ledger_is_handed_over_where_its_path_can_be(path: Path) -> None:
+    import sklar
+    from sklar.accounting.ledger import memory_ledger
+
+    ledger = create_ledger(path, "people", epsilon=3, delta=1e-8)
+    assert os.fspath(ledger) == str(path)
+    sklar.fit(
+        {"x": [1, 2] * 50}, sklar.Schema({"x": sklar.Integer(0, 9)}), method="independent", epsilon=1.0, ledger=ledger
+    )
+    assert len(ledger.fits) == 1
+    with pytest.raises(LedgerError, match="in memory has no file"):
+        os.fspath(memory_ledger())

@@ -117,7 +117,9 @@ def test_a_refusal_tells_the_same_number(make: Any) -> None:
     delta = 0.0 if not ledger.left() else 1e-9
     with pytest.raises(OverspendError) as refused:
         reserve(ledger, 20.0, delta, "zcdp" if delta else "pure")
-    assert str(refused.value).endswith(f"Left: {describe_left(ledger.header, ledger.fits, delta)}.")
+    said = str(refused.value)
+    assert said.startswith("this fit asks for epsilon 20 at delta")  # people set epsilon, so that comes first
+    assert f"leaves {describe_left(ledger.header, ledger.fits, delta)}. In detail: " in said
 
 
 def test_it_can_be_spent_to_the_end() -> None:

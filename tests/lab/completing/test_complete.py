@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
@@ -96,6 +97,15 @@ def test_values_that_only_other_columns_tell_are_met(model: sklar.Model) -> None
             assert np.mean(done.column("sick").to_pylist()[::2]) > 0.6
 
 
+def test_the_form_of_the_table_is_kept(model: sklar.Model) -> None:
+    given = pa.table(table(20)).select(["town", "pay"])
+    for frame in (given.to_pandas(), pl.from_arrow(given), given):
+        done = model.complete(frame, seed=1)
+        assert type(done) is type(frame) and len(done) == 20
+    assert isinstance(model.complete({"town": ["Paris"]}, seed=1), pa.Table)
+    assert isinstance(model.complete(given, seed=1, to="pandas"), pd.DataFrame)
+
+
 def test_empty_cells_are_drawn_or_kept(model: sklar.Model) -> None:
     given = pa.table({"score": pa.array([None, 0.5] * 300), "town": pa.array([None, "Rome"] * 300)})
     drawn, kept = (model.complete(given, seed=7, nulls=nulls) for nulls in ("draw", "keep"))
@@ -123,8 +133,8 @@ def test_cells_outside_the_schema_follow_its_value_rules(model: sklar.Model) -> 
 def test_a_table_without_rows_stays_without(model: sklar.Model) -> None:
     for some in (pa.table({"town": pa.array([], pa.string())}), pd.DataFrame({"town": []})):
         done = model.complete(some)
-        assert done.num_rows == 0
-        assert set(done.column_names) == set(model.schema.modelled)
+        assert len(done) == 0
+        assert set(done if isinstance(done, pd.DataFrame) else done.column_names) == set(model.schema.modelled)
 
 
 def test_tables_that_cannot_be_completed_are_refused(model: sklar.Model) -> None:

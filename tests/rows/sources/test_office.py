@@ -1,8 +1,9 @@
-"""Excel, SPSS and Stata files: cells by their own type, value labels kept, faults without a cell."""
+"""Excel, SAS, SPSS and Stata files: cells by their own type, value labels kept, faults without a cell."""
 
 from __future__ import annotations
 
 import datetime
+import gzip
 from pathlib import Path
 
 import openpyxl
@@ -48,7 +49,7 @@ def test_value_labels_of_spss_and_stata_are_kept_and_fitted(tmp_path: Path, endi
     assert sklar.draft_schema(path)["sex"].values == ("female", "male")  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("ending", ["xlsx", "sav", "dta"])
+@pytest.mark.parametrize("ending", ["xlsx", "sav", "dta", "sas7bdat"])
 def test_a_file_that_is_none_is_refused_without_a_word_of_it(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"t.{ending}"
     path.write_bytes(b"SECRET" * 50)
@@ -66,3 +67,16 @@ def test_a_library_that_warns_of_a_cell_is_silent(tmp_path: Path, recwarn: pytes
     book.save(tmp_path / "t.xlsx")
     assert columns(tmp_path / "t.xlsx")["n"] == [1]
     assert not [str(one.message) for one in recwarn if "987654321987" in str(one.message)]
+
+
+def test_a_file_of_sas(tmp_path: Path) -> None:
+    """Fisher's iris, as the package haven (MIT licence) brings it along."""
+    packed = Path(__file__).parent / "files" / "iris.sas7bdat.gz"
+    path = tmp_path / "iris.sas7bdat"
+    path.write_bytes(gzip.decompress(packed.read_bytes()))
+    found = columns(path)
+    assert list(found) == ["Sepal_Length", "Sepal_Width", "Petal_Length", "Petal_Width", "Species"]
+    assert found["Sepal_Length"][:2] == [5.1, 4.9] and len(found["Species"]) == 150
+    schema = sklar.Schema({"Species": sklar.Category(["setosa", "versicolor", "virginica"]),
+                           "Sepal_Length": sklar.Real(0, 10)})  # fmt: skip
+    assert sklar.fit(path, schema, method="independent", epsilon=5.0).sample(10).num_rows == 10

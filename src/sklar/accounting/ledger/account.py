@@ -27,7 +27,7 @@ from sklar.accounting.ledger.file import (
 from sklar.accounting.ledger.filters import check_charge, check_repeat, check_reservation, fit_accountant
 from sklar.accounting.ledger.locks import FitLock
 from sklar.accounting.ledger.records import FitRecord, Header, StepRecord, events_to_json
-from sklar.accounting.ledger.totals import COMMON_DELTA, describe_left, ledger_card, left_epsilon
+from sklar.accounting.ledger.totals import COMMON_DELTA, describe_left, ledger_card, left_epsilon, plain
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import LedgerError, OverspendError
 
@@ -73,6 +73,12 @@ class Ledger:
     def path(self) -> Path | None:
         """The file, or None for a ledger in memory."""
         return self._journal.path
+
+    def __fspath__(self) -> str:
+        """The path of the file, so that a ledger can be handed over wherever its path can."""
+        if self.path is None:
+            raise LedgerError("a ledger in memory has no file; make one with Ledger.create(path, ...).")
+        return os.fspath(self.path)
 
     @property
     def header(self) -> Header:
@@ -277,7 +283,13 @@ def _admit(book: Book, entry: dict[str, Any], later: dict[str, Any] | None) -> d
         if record.reserved_delta:  # the number below is for fits that find no labels
             raise
         left = describe_left(book.header, fits, record.budget.delta)
-        raise OverspendError(f"{refusal} Left: {left}.") from None
+        asked = (
+            f"epsilon {record.budget.epsilon:g}" if record.budget.epsilon is not None else f"rho {record.budget.rho:g}"
+        )
+        raise OverspendError(
+            f"this fit asks for {asked} at delta {plain(record.budget.delta)}, and the cap of the ledger "
+            f"{book.header.name!r} leaves {left}. In detail: {refusal}"
+        ) from None
     return entry
 
 

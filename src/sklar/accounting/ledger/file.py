@@ -18,6 +18,7 @@ from sklar.accounting.ledger.locks import exclusive, is_alive
 from sklar.accounting.ledger.records import GENESIS, LONGEST_LINE, FitRecord, Header, damage, is_torn, seal, unseal
 from sklar.accounting.ledger.totals import LedgerTotals, describe_left, ledger_card, ledger_totals, left_epsilon
 from sklar.errors import LedgerError
+from sklar.portable import is_file_at, open_file, read_at, sync_folder
 
 _CHUNK = 1 << 20
 """Bytes read at once; larger ones only take memory."""
@@ -72,11 +73,7 @@ class FileJournal:
 
     def _check_place(self, handle: int) -> None:
         """The file must still be the one at the path; it could have been moved away while we waited for the lock."""
-        try:
-            there = os.path.samestat(os.fstat(handle), self.path.stat())
-        except OSError:
-            there = False
-        if not there:
+        if not is_file_at(handle, self.path):
             raise LedgerError(f"the ledger {self.path} was moved or replaced while in use. Nothing was charged.")
 
     def _catch_up(self, handle: int) -> None:
@@ -84,7 +81,7 @@ class FileJournal:
 
         The last line known must still be in its place; its hash stands for all lines before it.
         """
-        if os.pread(handle, len(self._last), self._verified - len(self._last)) != self._last:
+        if read_at(handle, len(self._last), self._verified - len(self._last)) != self._last:
             raise LedgerError(f"the ledger {self.path} was replaced or cut while in use. Nothing was charged.")
         self.torn = False
         for line in _lines(handle, self._verified, self.path):
@@ -183,7 +180,7 @@ def open_ledger_file(path: Path, *, writable: bool) -> int:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise LedgerError(f"{path} is not a file, so it cannot be a ledger.")
-        return os.open(path, os.O_RDWR | os.O_APPEND if writable else os.O_RDONLY)
+        return open_file(path, os.O_RDWR | os.O_APPEND if writable else os.O_RDONLY)
     except FileNotFoundError:
         raise LedgerError(f"there is no ledger at {path}. Make one with `sklar ledger create`.") from None
     except (OSError, ValueError) as error:
@@ -213,7 +210,7 @@ def write_new_file(path: Path, header: dict[str, Any]) -> None:
 
 
 def _create(path: Path, data: bytes, flag: int) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | flag, 0o666)
+    handle = open_file(path, os.O_WRONLY | os.O_CREAT | flag)
     try:
         write_synced(handle, data)
     finally:
@@ -228,19 +225,10 @@ def write_synced(handle: int, data: bytes) -> None:
     os.fsync(handle)
 
 
-def sync_folder(folder: Path) -> None:
-    """Wait until a folder's list of files is on disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _lines(handle: int, start: int, path: Path) -> Iterator[bytes]:
     """Lines from `start` on, with their newline; the last may lack it."""
     rest, place = b"", start
-    while chunk := os.pread(handle, _CHUNK, place):
+    while chunk := read_at(handle, _CHUNK, place):
         place += len(chunk)
         *whole, rest = (rest + chunk).split(b"\n")
         yield from (line + b"\n" for line in whole)

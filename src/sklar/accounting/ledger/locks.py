@@ -1,23 +1,18 @@
 """File locks: the ledger's own, held for the length of one entry, and a fit's, held as long as its process lives.
 
-Both are `flock` locks, which the system drops when the process ends in any way, kill -9 included. A process forked from
-a fit shares its lock and keeps it until it ends too.
+The system drops both when the process ends in any way, kill -9 included. On Linux and macOS a process forked from a fit
+shares its lock and keeps it until it ends too.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from sklar.errors import LedgerError
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system
-    fcntl = None
+from sklar.portable import is_file_at, is_locked, lock_within, open_file, remove_locked, unlock
 
 PATIENCE = 60.0
 """Seconds to wait for another process to finish its entry."""
@@ -33,9 +28,7 @@ def exclusive(handle: int, path: Path) -> Generator[None]:
     try:
         yield
     finally:
-        if fcntl is not None:
-            with suppress(OSError):
-                fcntl.flock(handle, fcntl.LOCK_UN)
+        unlock(handle)
 
 
 class FitLock:
@@ -50,22 +43,20 @@ class FitLock:
         """Give the lock up; the side file goes too (after a kill it stays, unlocked)."""
         if self._handle is None:
             return
-        with suppress(OSError):
-            self._path.unlink()
-        os.close(self._handle)
+        remove_locked(self._path, self._handle)
         self._handle = None
 
     def _take(self, fit: str) -> int:
         while True:
             try:
-                handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+                handle = open_file(self._path, os.O_RDWR | os.O_CREAT, 0o600)
             except OSError as error:
                 where = self._path.parent
                 raise LedgerError(f"cannot write beside the ledger, in {where}: {error.strerror}.") from None
             if not _lock_within(GLANCE, handle, self._path):
                 os.close(handle)
                 raise LedgerError(f"fit {fit} is still running in another process.")
-            if _is_at(handle, self._path):
+            if is_file_at(handle, self._path):
                 return handle
             os.close(handle)  # its last owner removed the file between our open and our lock
 
@@ -73,13 +64,15 @@ class FitLock:
 def is_alive(ledger: Path, fit: str) -> bool:
     """Whether a living process holds the lock of this fit."""
     try:
-        handle = os.open(lock_path(ledger, fit), os.O_RDONLY)
+        handle = open_file(lock_path(ledger, fit), os.O_RDONLY)
     except FileNotFoundError:
         return False
     except OSError:
         return True  # cannot tell: better not to resume
     try:
-        return not _try_lock(handle, ledger)
+        return is_locked(handle)
+    except OSError:
+        return True
     finally:
         os.close(handle)
 
@@ -89,29 +82,8 @@ def lock_path(ledger: Path, fit: str) -> Path:
     return ledger.with_name(f"{ledger.name}.{fit}.lock")
 
 
-def _is_at(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
-
-
 def _lock_within(seconds: float, handle: int, path: Path) -> bool:
-    deadline = time.monotonic() + seconds
-    while not _try_lock(handle, path):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.002)
-    return True
-
-
-def _try_lock(handle: int, path: Path) -> bool:
-    if fcntl is None:
-        raise LedgerError("ledger files need a system with POSIX file locks (Linux or macOS).")
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        return lock_within(seconds, handle)
     except OSError as error:
         raise LedgerError(f"{path} cannot be locked: {error.strerror}. Keep the ledger on a local disk.") from None
-    return True

@@ -12,6 +12,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 
+from sklar.cli.terminal import show
 from sklar.errors import SchemaError, SklarError, SklarWarning
 
 REFUSED = 1
@@ -28,6 +29,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        show.JSON_WANTED.set(bool(kwargs.get("json")))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -55,12 +57,12 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
 def _show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
     """Our own warnings in plain words; those of libraries could quote a cell and are not shown."""
     if issubclass(category, SklarWarning):
-        typer.echo(f"Warning: {message}", err=True)
+        show.complain("warning", str(message))
 
 
 def fail(message: str, code: int = REFUSED) -> NoReturn:
-    """Tell what is wrong and end the command."""
-    typer.echo(f"Error: {message}", err=True)
+    """Say what is wrong and end the command."""
+    show.complain("error", message, exit_code=code)
     raise typer.Exit(code) from None
 
 

@@ -8,7 +8,8 @@ import math
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, Protocol, TypeVar, cast
+from contextvars import ContextVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
 
 import typer
 
@@ -16,6 +17,8 @@ from sklar.errors import OutputError
 from sklar.notebook import cell_text
 
 PIPE_WIDTH = 10_000
+JSON_WANTED: ContextVar[bool] = ContextVar("JSON_WANTED", default=False)
+"""Whether the command that runs was given --json."""
 
 
 def line(text: str = "") -> None:
@@ -30,12 +33,25 @@ def line(text: str = "") -> None:
 
 def note(text: str) -> None:
     """One line on standard error, next to data on standard output."""
-    typer.echo(text, err=True)
+    complain("note", text)
+
+
+def complain(kind: Literal["error", "warning", "note"], text: str, **facts: Any) -> None:
+    """Say something on standard error: in plain words, or as one line of JSON for a command with --json."""
+    if JSON_WANTED.get():
+        typer.echo(json.dumps({kind: text, **facts}), err=True)
+    else:
+        typer.echo(text if kind == "note" else f"{kind.capitalize()}: {text}", err=True)
 
 
 def as_json(value: Any) -> None:
     """Plain data as JSON on standard output."""
-    line(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    line(json.dumps(_plain(value), indent=2, ensure_ascii=not writes_unicode(sys.stdout), allow_nan=False))
+
+
+def writes_unicode(stream: Any) -> bool:
+    """Whether a stream can write every character; a console or pipe of Windows in cp1252 cannot."""
+    return str(getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
 def result(as_data: bool, data: Any, *lines: str) -> None:
@@ -99,8 +115,20 @@ def _plain(value: Any) -> Any:
     return _plain(item()) if callable(item) else str(value)
 
 
+def name_report(value: str | None) -> str | None:
+    """The name of a report on real rows, with the ending that says whom it is for."""
+    if value is None:
+        return None
+    from sklar.report.page import custodian_name
+
+    return custodian_name(value)
+
+
 Report = Annotated[
-    str | None, typer.Option("--report", metavar="FILE", help="HTML report; its name ends in .custodian.html.")
+    str | None,
+    typer.Option(
+        "--report", metavar="FILE", callback=name_report, help="HTML report; x.html is written as x.custodian.html."
+    ),
 ]
 
 

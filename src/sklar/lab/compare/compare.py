@@ -34,6 +34,7 @@ from sklar.lab.metrics.bench import read_settings
 from sklar.lab.metrics.ranges import RangeWorkload
 from sklar.lab.tables.reading import read_table
 from sklar.notebook import duration_text, notebook_bar
+from sklar.portable import HAS_PROCESS_GROUPS
 from sklar.report.charts.canvas import write_picture
 from sklar.report.charts.plots import tradeoff_chart
 from sklar.sample.rng import seed_entropy, substream
@@ -117,6 +118,8 @@ def compare(
         progress: Told what was finished, with the time left, and the fraction that is done.
     """
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
+    if not HAS_PROCESS_GROUPS:
+        raise UsageError("comparisons run on Linux and macOS; on Windows run them in its subsystem for Linux (WSL)")
     wanted = read_settings(
         facts, target, learners=learners, measures=measures, weights=weights, targets=targets, ranges=ranges
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -19,6 +18,7 @@ import numpy as np
 from sklar.errors import OutputError, UsageError
 from sklar.export.atomic import atomic_file, reason, write_bytes
 from sklar.lab.tables.table import ExactTable, as_arrow
+from sklar.portable import open_file, try_lock
 from sklar.sample.rng import substream
 from sklar.schema.table import Schema
 
@@ -48,13 +48,10 @@ class Store:
     def opened(self) -> Generator[Store]:
         """Make the folder and keep other comparisons out of it while the block runs."""
         self._make()
-        handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        handle = open_file(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            raise UsageError(f"another comparison is running in {self.folder}") from None
-        try:
+            if not try_lock(handle):
+                raise UsageError(f"another comparison is running in {self.folder}")
             yield self
         finally:
             os.close(handle)

@@ -9,7 +9,7 @@ import numpy as np
 from sklar.arrays import Ints
 from sklar.errors import SklarWarning, UsageError, warn_user
 from sklar.export.arrow import to_arrow
-from sklar.export.frames import as_frame
+from sklar.export.frames import as_frame, form_of
 from sklar.lab.completing.given import given_values, only, with_drawn
 from sklar.lab.completing.growing import grow
 from sklar.lab.tables.reading import read_whole
@@ -55,12 +55,13 @@ def complete(
             mapping by name or a folder with a file of each, of which the rows may be left out.
         seed: Any whole number; the same seed gives the same rows.
         nulls: "draw": an empty cell is unknown. "keep": an empty cell of a column that may be null is known to be null.
-        to: "pandas", "polars", "duckdb" or "arrow" (the default).
+        to: "pandas", "polars", "duckdb" or "arrow"; by default what the table is, and Arrow for files and mappings.
         read: How to read a file.
     """
     if nulls not in ("draw", "keep"):
         raise UsageError('nulls is "draw" or "keep"')
     read = read_options(read)
+    to = to or form_of(data)
     if isinstance(model.table_model, LinkedModel):
         found = grow(model.table_model, model.schema, data, seed=seed, keep=nulls == "keep", read=read)
         tables = {name: _shown(model, one.table, _notes(one.told, one.rows), to) for name, one in found.items()}

@@ -6,6 +6,7 @@ All guesses are listed in the order they are tried; the kind of a column may als
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -36,8 +37,9 @@ from sklar.lab.tables.table import ExactTable
 from sklar.rows.encode.arrays import one_type
 from sklar.rows.sources import open_source
 from sklar.sample.rng import named_streams
-from sklar.schema.columns import Ordinal
+from sklar.schema.columns import Column, Ordinal
 from sklar.schema.confirming import person_question, step_questions
+from sklar.schema.numbers import Datetime
 from sklar.schema.persons.person import Person
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv
@@ -227,6 +229,8 @@ def _stated(profile: Profile, stated: StatedKind) -> Guess | None:
         return key(profile)
     if stated.kind == "ignore":
         return leave_out(f"{stated.sdtype} data are not modelled.")
+    if stated.domain is not None:
+        return _stated_range(profile, stated.domain)
     if stated.kind == "ordinal":
         column = Ordinal(stated.values, nullable=profile.missing > 0)
         return Guess(column=column, notes=("ordered values, as the metadata list them.",))
@@ -240,6 +244,13 @@ def _stated(profile: Profile, stated: StatedKind) -> Guess | None:
         return moment(profile, None if profile.form == "moment" else stated.format)
     numbers = numbers_of(profile)
     return None if numbers is None else quantity(profile, numbers, real=stated.kind == "real")
+
+
+def _stated_range(profile: Profile, column: Column) -> Guess:
+    """The range that metadata state, which may be known; where SDV detected it, it is as much read off the rows."""
+    if isinstance(column, Datetime) and profile.form == "moment":
+        column = replace(column, format=None)
+    return Guess(column=column, notes=("its range is that of the metadata, which SDV usually detects from the rows.",))
 
 
 def first_rows(data: Any, rows: int, read: ReadOptions) -> tuple[Any, bool, str]:

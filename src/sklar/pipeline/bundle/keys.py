@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklar.errors import MissingExtraError, OutputError, UsageError
 from sklar.export.atomic import atomic_file
+from sklar.portable import open_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -33,7 +34,7 @@ def make_key(path: str | PathLike[str]) -> tuple[Path, Path]:
             raise OutputError(f"{taken} exists already, and a key is never overwritten")
     secret = private.private_bytes(forms.Encoding.PEM, forms.PrivateFormat.PKCS8, forms.NoEncryption())
     try:
-        handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        handle = open_file(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(secret)
     except OSError as error:

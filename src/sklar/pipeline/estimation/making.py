@@ -17,7 +17,7 @@ from sklar.counting.code_table import CodeTable
 from sklar.errors import SklarWarning, UsageError
 from sklar.given_numbers import whole_number
 from sklar.inference.replicas import Mechanism, Replica, fit_replica, make_replica, model_rows
-from sklar.methods.registry import METHODS
+from sklar.methods.registry import BASELINE_NAMES
 from sklar.pipeline.model_file import Stored
 from sklar.pipeline.workers import hand_in, model_workers, worker_model
 from sklar.sample.decode import SampledTable
@@ -50,7 +50,7 @@ def mechanism_of(stored: Stored) -> Mechanism:
     Raises:
         UsageError: It was made without noise, or not by a method of Sklar.
     """
-    if stored.fit.get("method") not in METHODS or not stored.recorded:
+    if stored.fit.get("method") in (None, *BASELINE_NAMES) or not stored.recorded:
         raise UsageError(
             f"a model of method '{stored.claim.method}' has no releases whose noise is known, so its error bars cannot "
             "be told. Fit a method with a guarantee, such as vine."

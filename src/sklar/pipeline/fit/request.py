@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 from sklar.accounting.budget import Budget
 from sklar.accounting.unit import Neighbours
 from sklar.errors import BudgetError, UsageError
 from sklar.given_numbers import plain_options
 from sklar.methods.method import Method
-from sklar.methods.registry import BASELINE_NAMES, find_method
+from sklar.methods.registry import BASELINE_NAMES, find_method, hand_over_method
 from sklar.pipeline.accept import Criteria, read_criteria
 from sklar.pipeline.fit.prior import as_prior
 from sklar.schema.persons.tables import Tables
@@ -40,7 +40,7 @@ class FitRequest:
 
     data: Any
     schema: Schema
-    method: str | None = None
+    method: Any = None
     epsilon: float | None = None
     delta: float = DEFAULT_DELTA
     rho: float | None = None
@@ -69,6 +69,10 @@ class FitRequest:
         object.__setattr__(self, "read", read_options(self.read))
         object.__setattr__(self, "prior", as_prior(self.prior))
         object.__setattr__(self, "options", plain_options(self.options))
+        if isinstance(self.method, Method):
+            object.__setattr__(self, "method", hand_over_method(cast("Method[Any]", self.method)))
+        if self.method is not None and not isinstance(self.method, str):
+            raise UsageError(f"method is a name, or a Method, not a {type(self.method).__name__}")
         if self.target is not None and not isinstance(self.target, str):
             raise UsageError(f"target is the name of one column, not a {type(self.target).__name__}")
         if self.accept is not None:

@@ -58,7 +58,7 @@ BASELINE_FIT = "sklar.lab.baselines.fit"
 def fit(
     data: Any,
     schema: Schema | Tables | str | PathLike[str] | None = None,
-    method: str | None = None,
+    method: str | Method[Any] | None = None,
     epsilon: float | None = None,
     delta: float = DEFAULT_DELTA,
     ledger: str | PathLike[str] | None = None,
@@ -86,11 +86,11 @@ def fit(
         schema: Public facts about the columns, or the path of a schema file. For `Tables` the data are a mapping of
             both tables, a folder with a file for each, or a database. It cannot do without; `draft_schema` makes
             a first one, to be confirmed.
-        method: A name from `sklar methods`; the DP vine by default.
+        method: A name from `sklar methods`, or a `Method` of your own; the DP vine by default.
         epsilon: The privacy budget. It has no default: choose it.
         delta: What may be added to exp(epsilon) times a probability; 0 means Laplace noise only.
-        ledger: The ledger file to charge, which must exist. By default FILE.ledger beside a file (made without a cap if
-            need be, with a warning), and none beyond this fit for frames.
+        ledger: The ledger to charge, or its file, which must exist. By default FILE.ledger beside a file (made without
+            a cap if need be, with a warning), and none beyond this fit for frames.
         neighbours: "add-remove" or "replace"; by default what the ledger says, else what the method prefers.
         rows_per_person: The most rows any one person has in the table.
         target: A column that users will predict (public knowledge); some methods move budget to it.

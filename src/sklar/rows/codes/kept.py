@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from sklar.counting.batches import CodeBatch, blob_of, column_of, column_starts
 from sklar.errors import SourceError
+from sklar.portable import HAS_PERMISSIONS, nameless_file, read_at, write_at
 
 
 class KeptCodes:
@@ -67,7 +68,7 @@ class SpillFile:
 
     def __init__(self, folder: str | os.PathLike[str], sizes: Sequence[int]):
         self._sizes, self._folder = tuple(sizes), os.fspath(folder)
-        self._handle = nameless_file(self._folder)
+        self._handle = open_cache_file(self._folder)
         self._sorts: list[tuple[int, int]] = []  # rows and weight of each batch
         self._offsets = [0]
 
@@ -78,7 +79,7 @@ class SpillFile:
         self._offsets.append(at + len(rest))
         try:
             while rest:
-                written = os.pwrite(self._handle, rest, at)
+                written = write_at(self._handle, rest, at)
                 rest, at = rest[written:], at + written
         except OSError as error:
             reason = (error.strerror or "it failed").lower()
@@ -104,9 +105,9 @@ class SpillFile:
         self.close()
 
     def _read(self, at: int, count: int) -> bytes:
-        data = os.pread(self._handle, count, at)
+        data = read_at(self._handle, count, at)
         while len(data) < count:
-            more = os.pread(self._handle, count - len(data), at + len(data))
+            more = read_at(self._handle, count - len(data), at + len(data))
             if not more:
                 raise SourceError(f"the cache of codes in {self._folder} was cut short; fit again")
             data += more
@@ -121,27 +122,19 @@ def private_folder(folder: str | os.PathLike[str]) -> str:
         mode = os.stat(place).st_mode
     except OSError as error:
         raise SourceError(f"the cache folder {place} cannot be used: {(error.strerror or '').lower()}") from None
-    if mode & 0o077:
+    if HAS_PERMISSIONS and mode & 0o077:
         raise SourceError(f"the cache folder {place} is open to others; run: chmod 700 {place}, or name a new folder")
     return place
 
 
-def nameless_file(folder: str) -> int:
+def open_cache_file(folder: str) -> int:
     """A file open for reading and writing, 0600, already without a name.
 
     A folder that was named for it is refused if others may look into it; that of the system is open to all by its
     nature, and nobody can open a file there that has no name.
     """
     folder = folder if folder == tempfile.gettempdir() else private_folder(folder)
-    flag = getattr(os, "O_TMPFILE", None)
     try:
-        if flag is not None:
-            try:
-                return os.open(folder, os.O_RDWR | flag | getattr(os, "O_CLOEXEC", 0), 0o600)
-            except OSError:  # not every file system has files that never had a name
-                pass
-        handle, name = tempfile.mkstemp(dir=folder, prefix=".sklar-codes-")
-        os.unlink(name)
-        return handle
+        return nameless_file(folder)
     except OSError as error:
         raise SourceError(f"the cache folder {folder} cannot be used: {(error.strerror or '').lower()}") from None

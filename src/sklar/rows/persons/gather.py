@@ -14,7 +14,8 @@ import numpy as np
 
 from sklar.arrays import Ints, Mask
 from sklar.errors import SourceError
-from sklar.rows.codes.kept import nameless_file
+from sklar.portable import read_at, write_at
+from sklar.rows.codes.kept import open_cache_file
 from sklar.rows.persons.choice import Column
 
 PART_BITS = 6
@@ -118,7 +119,7 @@ class Gathering:
 
     def _spill(self) -> None:
         if self._handle < 0:
-            self._handle = nameless_file(self._folder)
+            self._handle = open_cache_file(self._folder)
         for part, waiting in enumerate(self._waiting):
             if waiting:
                 self._spilled[part].append((sum(len(block[0]) for block in waiting), self._end))
@@ -129,7 +130,7 @@ class Gathering:
     def _write(self, rest: memoryview) -> None:
         try:
             while rest:
-                written = os.pwrite(self._handle, rest, self._end)
+                written = write_at(self._handle, rest, self._end)
                 rest, self._end = rest[written:], self._end + written
         except OSError as error:
             reason = (error.strerror or "it failed").lower()
@@ -154,10 +155,11 @@ class Gathering:
         data = bytearray(count)
         view = memoryview(data)
         while view:
-            got = os.preadv(self._handle, [view], at)
+            got = read_at(self._handle, len(view), at)
             if not got:
                 raise SourceError(f"rows that were kept in {self._folder} were cut short; fit again")
-            view, at = view[got:], at + got
+            view[: len(got)] = got
+            view, at = view[len(got) :], at + len(got)
         return data
 
 

@@ -2,7 +2,7 @@
 
 Types are never guessed from values, and no library's error text, which may quote a cell, is passed on. Start with
 `source`, what all of them share; `stores` finds files, `text` reads CSV, `columnar` Parquet and Arrow files, `frames`
-data frames, `office` Excel, SPSS and Stata, `databases` tables where they live.
+data frames, `office` Excel, SAS, SPSS and Stata, `databases` tables where they live.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files of spreadsheets and statistics packages: Excel, and SPSS and Stata with their value labels.
+"""Files of spreadsheets and statistics packages: Excel, SAS, and SPSS and Stata with their value labels.
 
 They are read whole. A value with a label in the file's header stands for that label, whatever other rows hold; every
 other cell is taken by its own type.
@@ -79,6 +79,12 @@ def _stata(path: str) -> Columns:
     return _labelled(*pyreadstat.read_dta(path, output_format="dict"))
 
 
+def _sas(path: str) -> Columns:
+    import pyreadstat
+
+    return _labelled(*pyreadstat.read_sas7bdat(path, output_format="dict"))
+
+
 def _labelled(columns: Any, about: Any) -> Columns:
     """Values with a label as the label; the labels are in the header, so no row bears on another."""
     labels: Mapping[str, Mapping[Any, str]] = about.variable_value_labels
@@ -100,5 +106,6 @@ READERS: dict[str, tuple[Callable[[str], Columns], str]] = {
     "sav": (_spss, "pyreadstat"),
     "zsav": (_spss, "pyreadstat"),
     "dta": (_stata, "pyreadstat"),
+    "sas7bdat": (_sas, "pyreadstat"),
 }
 """Ending of a file to its reader, and the library that it needs."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from starlette.responses import Response
 
 from sklar.errors import UsageError
+from sklar.portable import open_file
 from sklar.studio.folder import READING
 from sklar.studio.pages.budget import spent_on
 from sklar.studio.safety import UPLOAD_BYTES
@@ -49,7 +50,7 @@ def upload(visit: Visit) -> Response:
     place = visit.folder.free_place(name)
     beside = Path(f"{visit.folder.state}/upload.{os.getpid()}.{place.name}")
     try:
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        with os.fdopen(open_file(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             shutil.copyfileobj(content, file)
         os.link(beside, place)  # unlike a rename, never over a file that has come meanwhile
     except FileExistsError:
