@@ -127,7 +127,7 @@ def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> 
         schema: The public facts to audit.
         read: How to read the table, as for `fit`.
     """
-    read = read_options(read)
+    read = read_options(read, schema.null_values)
     source = open_source(data, schema=schema, read=read)
     sorters = [_sorter(schema[name], tuple(read.null_values)) for name in schema.modelled]
     counts = np.zeros((len(sorters), len(OUTCOMES)), dtype=np.int64)

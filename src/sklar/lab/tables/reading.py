@@ -49,7 +49,7 @@ def read_table(
         rows_kept: The most rows to keep.
     """
     try:
-        read = read_options(read)
+        read = read_options(read, schema.null_values)
         source = open_source(data, schema=schema, read=read)
         readers = [_reader(schema[name], tuple(read.null_values)) for name in schema.modelled]
         kept = _Kept(rows_kept, rng)

@@ -101,7 +101,7 @@ def pay(
         return Payment(schema=free.schema, notes=free.notes, epsilon=0.0, delta=0.0, rho=0.0, ledger=None)
     set_aside(budget, labels=bool(labels_to_pay(facts)))  # refuses before a ledger is made
     warn_of_large_epsilon(budget)
-    options = read_options(read)
+    options = read_options(read, facts.null_values)
     book = open_book(data, ledger, neighbours or "add-remove", new_ledger=new_ledger, sql=options.sql)
     unit = unit_of(facts.person, neighbours or book.header.neighbours, rows_per_person, options.null_values)
     require_addable(facts.prices, unit, book)

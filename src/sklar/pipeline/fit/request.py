@@ -66,7 +66,7 @@ class FitRequest:
             object.__setattr__(self, "schema", self.schema.schema)
         if not isinstance(self.schema, Schema):
             object.__setattr__(self, "schema", Schema.read(self.schema))
-        object.__setattr__(self, "read", read_options(self.read))
+        object.__setattr__(self, "read", read_options(self.read, self.schema.null_values))
         object.__setattr__(self, "prior", as_prior(self.prior))
         object.__setattr__(self, "options", plain_options(self.options))
         if self.target is not None and not isinstance(self.target, str):

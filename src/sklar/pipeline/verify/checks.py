@@ -90,8 +90,8 @@ def _facts(stored: Stored, again: Refit) -> Check:
     if wrong:
         return Check(part="facts", ok=False, says=f"What it says of '{wrong[0]}' is not what was asked or released.")
     notes = tuple(stored.fit.get("paid", {}).get("notes", ()))
-    if (schema.names, schema.rules, schema.person, schema.confirmed, notes) != (
-        follows.names, follows.rules, follows.person, follows.confirmed, again.notes
+    if (schema.names, schema.rules, schema.person, schema.null_values, schema.confirmed, notes) != (
+        follows.names, follows.rules, follows.person, follows.null_values, follows.confirmed, again.notes
     ):  # fmt: skip
         says = "Its rules, who a person is, or who confirmed what, are not those of the fit."
         return Check(part="facts", ok=False, says=says)

@@ -64,6 +64,8 @@ def _require_person(stored: Stored, unit: Unit) -> None:
     said = unit_of(person, unit.neighbours, unit.rows_per_person if person is None else 1, nulls)
     if said != unit or stored.fit.get("person") != (None if person is None else declared_of(person)):
         raise DoorError("the schema tells of other persons than the record of the fit")
+    if not set(stored.schema.null_values) <= set(nulls):
+        raise DoorError("the schema tells of other missing values than the record of the fit")
 
 
 def refit(stored: Stored) -> Refit:
