@@ -72,7 +72,7 @@ def test_kinds_and_what_cannot_be_measured_are_listed() -> None:
     assert "sex.integer_labels" not in made.assumed
     assert "age (kind, lower, upper, missing_value)" in str(
         made
-    ) and "Marked public by the custodian: key (kind)" in str(made)
+    ) and "Taken as public: key (kind)" in str(made)
     alike = sklar.fit(FRAME, sklar.Schema({"age": SCHEMA["age"], "key": sklar.Id()}), method="independent", epsilon=1)
     text = str(alike.claim)
     assert "the kind of every column; which columns may have missing values; age (lower, upper, missing_value)" in text

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from sklar.errors import OutputError, SchemaError, UsageError
-from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Ordinal
+from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Ordinal, Unknown
 from sklar.schema.confirming import Confirmation
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.prices import Price
@@ -23,7 +23,7 @@ from sklar.schema.rules import RULES, Rule
 VERSION = 1
 LARGEST_FILE = 64 << 20
 KINDS: dict[str, type[Column]] = {
-    kind.kind: kind for kind in (Category, Ordinal, Integer, Real, Boolean, Datetime, Id, Ignore)
+    kind.kind: kind for kind in (Category, Ordinal, Integer, Real, Boolean, Datetime, Id, Ignore, Unknown)
 }
 ENTRIES = ("version", "null_values", "person", "columns", "rules", "steps", "prices", "confirmed")
 HEADER = """\
