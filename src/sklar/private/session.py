@@ -85,6 +85,12 @@ def column_names(data: Any, read: ReadOptions) -> tuple[str, ...]:
     return names[1:] if len(names) > 1 and not names[0].strip() else names
 
 
+def text_dialect(data: Any, read: ReadOptions) -> tuple[str, str] | None:
+    """(delimiter, encoding) of a text file, by what was stated and its header line alone; None for other tables."""
+    with closing(open_source(data, schema=None, read=replace(read, progress=None, spark=None))) as source:
+        return getattr(source, "dialect", None)
+
+
 @contextmanager
 def one_moment(data: Any, read: ReadOptions) -> Generator[Any]:
     """The data for all openings of one fit: a table on a server is seen as of the moment the block begins."""

@@ -50,8 +50,11 @@ class TextFile(Source):
         with Utf8Bytes(self._stamp, options.encoding, None) as stream:
             line, _ = _first_line(stream)
             header = read_header(decoded(line), options.schema, stated)
+            encoding = stream.encoding if _is_utf8(line) else "cp1252"
         super().__init__(header.names, options.progress, [self._stamp])
         self._delimiter = ord(header.delimiter)
+        self.dialect = header.delimiter, encoding
+        """What separates cells, and the encoding that was stated or that mark and header show."""
 
     def scan(self, columns: Sequence[str]) -> Iterator[ColumnBatch]:
         with Utf8Bytes(self._stamp, self._options.encoding, self._options.progress) as stream:
