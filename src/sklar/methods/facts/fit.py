@@ -53,8 +53,9 @@ WORD_SHARE = 0.3
 """Share of the price of labels that counts common words."""
 FALSE_WORD = 1e-3
 """Probability with which some common word that a column does not have is taken for one of its labels."""
-UNCOVERED_SHARE, UNCOVERED_STDS = 0.05, 2.5
-"""Labels are searched further where more than this share of the values has none yet, and more than noise explains."""
+UNCOVERED_SHARE = 0.01
+"""Labels are searched further where more than this share of the values has none yet, and so many that a label of them
+all could be found."""
 NAME = "facts"
 """As which measuring facts stands in the ledger."""
 PAID_ROWS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100)
@@ -322,12 +323,11 @@ class _CountedWords:
 
     counts: Mapping[str, int]
     uncovered: int
-    noise: Noise
 
-    @property
-    def incomplete(self) -> bool:
+    def is_incomplete(self, threshold: int) -> bool:
+        """Whether a search whose labels need this count may find more."""
         total = self.uncovered + sum(self.counts.values())
-        return self.uncovered > max(UNCOVERED_SHARE * total, UNCOVERED_STDS * self.noise.std) or not self.counts
+        return self.uncovered > max(UNCOVERED_SHARE * total, threshold) or not self.counts
 
 
 @remembered
@@ -338,13 +338,15 @@ def _words(evidence: Evidence[FactsOptions]) -> dict[str, _CountedWords]:
         counts = measured.values[: len(COMMON_WORDS)].tolist()
         shown = {word: count for word, count in zip(COMMON_WORDS, counts, strict=True) if count >= least}
         uncovered = max(int(measured.values[len(COMMON_WORDS)]), 0)
-        found[measured.query.columns[0]] = _CountedWords(counts=shown, uncovered=uncovered, noise=measured.noise)
+        found[measured.query.columns[0]] = _CountedWords(counts=shown, uncovered=uncovered)
     return found
 
 
 @remembered
 def _ask_labels(evidence: Evidence[FactsOptions]) -> Discover | None:
-    names = [name for name, words in _words(evidence).items() if words.incomplete]
+    found = _words(evidence)
+    least = _discovery(evidence, len(found))[1] if found else 0
+    names = [name for name, words in found.items() if words.is_incomplete(least)]
     if not names:
         return None
     noise, threshold, floor = _discovery(evidence, len(names))
@@ -365,12 +367,14 @@ def _found(evidence: Evidence[FactsOptions]) -> dict[str, tuple[Column, str]]:
             columns[name] = (Ignore(source={"kind": "measured"}), NO_LABELS)
             continue
         labelled = _as_boolean(with_labels(column, counts, keep_listed=options.keep_listed))
-        lost = "" if covered > 1 - UNCOVERED_SHARE else f"; about {1 - covered:.0%} of the values become '{column.other}'"
+        lost = "" if covered > 1 - LOST_TOLD else f"; about {1 - covered:.0%} of the values become '{column.other}'"
         needed = "" if one is None or not lost else f" (a label needed about {one.discovery.threshold:,} rows)"
         columns[name] = (labelled, _labels_note(labelled) + lost + needed)
     return columns
 
 
+LOST_TOLD = 0.02
+"""Share of the values without a label from which on it is told."""
 MIN_COVERED = 0.2
 """An unknown column of words is left out if its labels cover less of its values: it holds keys, names or prose."""
 NO_LABELS = "too few values share a label, as in names, keys or free text, so the column is left out"

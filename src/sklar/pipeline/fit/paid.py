@@ -180,9 +180,10 @@ def _paid_facts(
         yield Paid(schema=facts.schema, rest=parts.rest, facts=stage)
 
 
-ROWS_FOR_BOUNDS = 28.0
-"""Rows, in standard deviations of a count, from which on the range of a column is found nearly always."""
-BOUND_SHARES = (0.01, 0.10)
+ROWS_FOR_BOUNDS = 120.0
+"""Rows, in standard deviations of a count, from which on ranges are found that are at most twice too wide: 28 find one
+nearly always, and one that is too wide makes coarse cells."""
+BOUND_SHARES = (0.02, 0.10)
 """Least and most that all bounds of columns of unknown kind get, as shares of the budget."""
 LABEL_ROWS = 660.0
 """With more rows than this many standard deviations, at the whole budget, labels get less: the rarest that matter are
@@ -332,6 +333,8 @@ def priced(
     """
     kept = kept or {}
     bought = [".".join(pair) for pair in asked.facts_by_provenance(PAY) if pair[1] in ("lower", "upper", "values")]
+    new = set(found.facts_by_provenance("measured")) - set(asked.facts_by_provenance("measured"))
+    bought += [".".join(pair) for pair in sorted(new) if ".".join(pair) not in bought]  # how the words of a found pair are spelled
     bought += [PERSON_ROWS] if rows_to_pay(asked) else []
     price = price_of((record,), budget, ledger, [fact for fact in bought if fact not in kept], reading)
     return found.with_prices([*found.prices, replace(price, kept=kept)])
