@@ -195,7 +195,7 @@ def searched(values: Any, column: Any, scale: float, seed: int) -> FoundRange | 
         counts=np.rint(counts + rng.normal(0, scale, len(counts))).astype(np.int64),
         noise=Noise(kind="gaussian", scale=scale),
         signs=tuple(int(x) for x in np.rint(signs + rng.normal(0, 2 * scale, 3))),
-        sign_noise=Noise(kind="gaussian", scale=2 * scale),
+        sign_std=2 * scale,
     )
     return find_range(search, cells)
 

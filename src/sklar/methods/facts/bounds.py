@@ -47,13 +47,13 @@ class NoisyCells:
         counts: One for each cell, without null.
         noise: Of each count.
         signs: Counts of negative values, zeros and positive values; None for points in time.
-        sign_noise: Of each of these.
+        sign_std: Standard deviation of the noise of each of these.
     """
 
     counts: Ints
     noise: Noise
     signs: tuple[int, int, int] | None = None
-    sign_noise: Noise | None = None
+    sign_std: float = 0.0
 
     @property
     def total(self) -> float:
@@ -62,8 +62,7 @@ class NoisyCells:
 
     def occurs(self, count: int) -> bool:
         """Whether values of a sign with this noisy count are there at all."""
-        assert self.sign_noise is not None
-        return count > max(MIN_SIGN_STDS * self.sign_noise.std, MIN_SIGN_SHARE * self.total)
+        return count > max(MIN_SIGN_STDS * self.sign_std, MIN_SIGN_SHARE * self.total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -134,11 +134,14 @@ class FactsOptions:
         keep_listed: The custodian vouches for the stated bounds and labels: search within the former, keep the latter.
             Facts that come of it are `assumed`.
         label_weight: Price of the labels of a column against that of the bounds of one.
+        signs: Noisy counts of negative values, zeros and positive values of columns for which an earlier measurement
+            has them, and the standard deviation of their noise.
     """
 
     marked: Schema
     keep_listed: bool = False
     label_weight: float = LABEL_WEIGHT
+    signs: Mapping[str, tuple[int, int, int, float]] = field(default_factory=dict[str, tuple[int, int, int, float]])
 
 
 def measure_facts(setting: Setting[FactsOptions], door: Door) -> MeasuredFacts:
@@ -224,12 +227,17 @@ def _ask_bounds(evidence: Evidence[FactsOptions]) -> Measure | None:
     requests: list[Request] = []
     for name, search in _searches(evidence).items():
         tables = [(search.lookup, 1.0)]
-        if not search.dated:
+        if _counts_signs(evidence, name):
             tables = [(search.lookup, 1 - SIGN_SHARE), (search.sign_lookup, SIGN_SHARE)]
         for lookup, share in tables:
             query = Counts(columns=(name,), partitions=(lookup,))
             requests.append(Request(query=query, noise=_noise(evidence, share)))
     return Measure(label=BOUNDS, requests=tuple(requests)) if requests else None
+
+
+def _counts_signs(evidence: Evidence[FactsOptions], name: str) -> bool:
+    """Whether values of this column are counted by sign: points in time have none, and some were counted before."""
+    return not _searches(evidence)[name].dated and name not in evidence.setting.options.signs
 
 
 def _noisy_cells(evidence: Evidence[FactsOptions]) -> dict[str, NoisyCells]:
@@ -238,10 +246,13 @@ def _noisy_cells(evidence: Evidence[FactsOptions]) -> dict[str, NoisyCells]:
     for name, search in _searches(evidence).items():
         counted = next(measured)
         found = NoisyCells(counts=counted.values[: search.cells], noise=counted.noise)
-        if not search.dated:
+        if _counts_signs(evidence, name):
             signs = next(measured)
             three = np.append(signs.values, [0] * 3)[:3].tolist()
-            found = replace(found, signs=tuple(three), sign_noise=signs.noise)
+            found = replace(found, signs=tuple(three), sign_std=signs.noise.std)
+        elif not search.dated:
+            *three, std = evidence.setting.options.signs[name]
+            found = replace(found, signs=tuple(three), sign_std=std)
         cells[name] = found
     return cells
 

@@ -95,12 +95,15 @@ class FoundKinds:
         notes: What was found of columns that are left out, in words.
         rows: Estimated number of rows.
         std: Standard deviation of the noise that one table would have if it cost the whole budget.
+        signs: Noisy counts of negative values, zeros and positive values of columns of numbers, and the standard
+            deviation of their noise; not where signs stand between thousands or units beside numbers.
     """
 
     schema: Schema
     notes: tuple[str, ...]
     rows: float
     std: float
+    signs: Mapping[str, tuple[int, int, int, float]]
 
 
 def classes_schema(schema: Schema) -> Schema:
@@ -153,8 +156,26 @@ def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
             f"Only finding that was charged, {KINDS_SHARE:.0%} of the budget"
         )
     schema = evidence.setting.options.marked.with_columns(columns)
+    signs = {
+        one.query.columns[0]: _sign_counts(dict(zip(CELL_CLASSES, one.values.tolist(), strict=True)), noise)
+        for one in measured
+        if _is_plain(columns[one.query.columns[0]])
+    }
     std = noise.std * math.sqrt(KINDS_SHARE / len(measured))
-    return FoundKinds(schema=schema, notes=tuple(notes), rows=rows, std=std)
+    return FoundKinds(schema=schema, notes=tuple(notes), rows=rows, std=std, signs=signs)
+
+
+def _is_plain(column: Column) -> bool:
+    """Whether the classes of a column of numbers tell their signs: nothing but a decimal sign is in them."""
+    if not isinstance(column, Integer | Real):
+        return False
+    return column.format is None or column.format == NumberFormat(decimal=",", separator=".").example
+
+
+def _sign_counts(noisy: Mapping[str, int], noise: Noise) -> tuple[int, int, int, float]:
+    below = noisy["-whole"] + noisy["-point"] + noisy["-comma"]
+    above = noisy["one"] + noisy["whole"] + noisy["point"] + noisy["comma"]
+    return below, noisy["zero"], above, 2 * noise.std  # four classes at most
 
 
 def _rough(number: float) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -61,6 +61,10 @@ DEFAULT_PAY_SHARE = 0.1
 """Share of the budget that pays for facts of columns of stated kinds, where the schema marks any."""
 DISCOVERY_SHARE = 0.25
 """Part of delta that is set aside where labels are to be found."""
+
+
+Signs = Mapping[str, tuple[int, int, int, float]]
+"""Noisy counts of negative values, zeros and positive values of columns, and the deviation of their noise."""
 
 
 class OpenWall(Protocol):
@@ -162,6 +166,7 @@ class _Split:
     spent: Budget
     rest: Budget
     label_weight: float = LABEL_WEIGHT
+    signs: Signs = field(default_factory=dict[str, tuple[int, int, int, float]])
 
 
 @contextmanager
@@ -174,7 +179,7 @@ def _paid_facts(
         return
     asked, weight = asked_schema(schema), parts.label_weight
     with measured(
-        asked, parts.spent, unit, wall, ledger, reading, rest=parts.rest, label_weight=weight
+        asked, parts.spent, unit, wall, ledger, reading, rest=parts.rest, label_weight=weight, signs=parts.signs
     ) as (facts, session):  # fmt: skip
         stage = PaidStage(asked=asked, notes=facts.notes, session=session, label_weight=weight)
         yield Paid(schema=facts.schema, rest=parts.rest, facts=stage)
@@ -206,7 +211,7 @@ def _found_split(budget: Budget, whole: float, share: float | None, found: Found
     spent = Budget(rho=max(total, least) * whole, delta=budget.delta if labels else budget.delta - aside)
     rest = Budget(rho=(1 - KINDS_SHARE - total) * whole, delta=budget.delta - aside)
     weight = (words / labels) / (bounds / numbers) if numbers and labels else LABEL_WEIGHT
-    return _Split(spent=spent, rest=rest, label_weight=weight)
+    return _Split(spent=spent, rest=rest, label_weight=weight, signs=found.signs)
 
 
 @contextmanager
@@ -268,6 +273,7 @@ def measured(
     keep_listed: bool = False,
     rest: Budget | None = None,
     label_weight: float = LABEL_WEIGHT,
+    signs: Signs | None = None,
 ) -> Generator[tuple[MeasuredFacts, Session]]:
     """Measure the marked facts with all of this budget, and note their price; a fit with `rest` may follow."""
     aside = set_aside(budget, labels=bool(labels_to_pay(schema)))
@@ -285,8 +291,9 @@ def measured(
     ) as session:
         record = session.record
         setting = facts_setting(
-            session.schema, schema, record.allowance, record.unit, keep_listed=keep_listed, label_weight=label_weight
-        )
+            session.schema, schema, record.allowance, record.unit, keep_listed=keep_listed, label_weight=label_weight,
+            signs=signs,
+        )  # fmt: skip
         facts = measure_facts(setting, session.door)
         found = priced(facts.schema, schema, session.record, budget, ledger, reading, kept)
         yield replace(facts, schema=found), session
@@ -300,9 +307,10 @@ def facts_setting(
     *,
     keep_listed: bool = False,
     label_weight: float = LABEL_WEIGHT,
+    signs: Signs | None = None,
 ) -> Setting[FactsOptions]:
     """Return the setting in which marked facts are measured, on the coordinates of their `measuring_schema`."""
-    options = FactsOptions(marked=marked, keep_listed=keep_listed, label_weight=label_weight)
+    options = FactsOptions(marked=marked, keep_listed=keep_listed, label_weight=label_weight, signs=signs or {})
     return Setting(schema=schema, options=options, allowance=allowance, unit=unit, generator=_no_generator)
 
 

@@ -9,7 +9,7 @@ same lines as any ledger (`sklar.accounting.ledger.filters`), so what it adds up
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sklar.accounting.allowance import Allowance
@@ -29,7 +29,7 @@ from sklar.methods.method import Method
 from sklar.methods.registry import find_method
 from sklar.model.protocol import TableModel
 from sklar.pipeline.fit.claim import declared_digest, settings_digest
-from sklar.pipeline.fit.paid import facts_digest, facts_setting, kinds_setting, priced, priced_kinds
+from sklar.pipeline.fit.paid import Signs, facts_digest, facts_setting, kinds_setting, priced, priced_kinds
 from sklar.pipeline.fit.prices import stated_digest, with_own_price
 from sklar.pipeline.model_file import Stored
 from sklar.release.measurements import Recorded, line_digest, read_line, record_line
@@ -147,6 +147,7 @@ class _Before:
     schema: Schema
     notes: tuple[str, ...] = ()
     records: tuple[FitRecord, ...] = ()
+    signs: Signs = field(default_factory=dict[str, tuple[int, int, int, float]])
 
     @property
     def measurement(self) -> str:
@@ -183,7 +184,7 @@ def _kinds(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
     schema = priced_kinds(found.schema, asked, record, budget, ledger, reading)
     if "paid" not in stored.fit:
         schema = settled(schema, schema).schema
-    return _Before(schema=schema, notes=found.notes, records=(record,))
+    return _Before(schema=schema, notes=found.notes, records=(record,), signs=found.signs)
 
 
 def _paid(ledger: Ledger, stored: Stored, unit: Unit, kinds: _Before | None) -> _Before:
@@ -193,7 +194,8 @@ def _paid(ledger: Ledger, stored: Stored, unit: Unit, kinds: _Before | None) -> 
     if kinds is not None and asked_schema(kinds.schema) != asked:
         raise DoorError("the bounds and labels that were asked for are not those of the kinds that were found")
     public, weight = measuring_schema(asked), bought.get("label_weight", LABEL_WEIGHT)
-    setting = facts_setting(coordinates(public).schema, asked, allowance, unit, label_weight=weight)
+    signs = None if kinds is None else kinds.signs
+    setting = facts_setting(coordinates(public).schema, asked, allowance, unit, label_weight=weight, signs=signs)
     door = _replayed(bought, unit)
     facts = measure_facts(setting, door)
     _require_same(door, bought)
