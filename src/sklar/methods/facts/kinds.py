@@ -209,7 +209,7 @@ def decide(noisy: Mapping[str, int], noise: Noise) -> tuple[Column, str]:
 
 
 def _number_column(counts: Mapping[str, int]) -> Column:
-    form = _number_format(counts)
+    form = number_format(counts)
     commas = form is not None and form.decimal == ","
     whole = counts["zero"] + counts["one"] + counts["whole"] + counts["-whole"]
     # Where points stand between thousands "1.234" is whole; where they do not, it has a fraction, and so on.
@@ -226,7 +226,7 @@ def _number_column(counts: Mapping[str, int]) -> Column:
     return Integer(0, 1, format=written, nullable=True, source=found_source(Integer, "lower", "upper"))
 
 
-def _number_format(counts: Mapping[str, int]) -> NumberFormat | None:
+def number_format(counts: Mapping[str, int]) -> NumberFormat | None:
     """How most numbers are written; None for plain digits with a decimal point."""
     numbers = sum(counts[name] for name in (*NUMBERS, *AMOUNTS))
     unit = max(UNITS, key=lambda one: counts[f"{one} ."] + counts[f"{one} ,"])

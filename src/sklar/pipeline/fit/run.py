@@ -17,7 +17,7 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import plan_events
 from sklar.accounting.ledger import FitRecord, Ledger
 from sklar.accounting.unit import Neighbours, Unit, unit_of
-from sklar.errors import BudgetError, TableTooLargeError, UsageError
+from sklar.errors import BudgetError, FlatColumnWarning, TableTooLargeError, UsageError, warn_user
 from sklar.methods.evidence import Setting, measure_all
 from sklar.methods.facts.marks import with_found_digits
 from sklar.methods.method import Method, as_if_paid
@@ -36,6 +36,7 @@ from sklar.pipeline.fit.warnings import (
     warn_of_new_moment,
     warn_of_weak_margins,
 )
+from sklar.pipeline.inspection import flat_columns
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored
 from sklar.pipeline.versions import versions
@@ -292,25 +293,26 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, setting: Setting[Any
     reading = opened.request.read.assumptions
     found = with_own_price(found, paid.schema, records, opened.budget, opened.book, reading).without_notes()
     prior = setting.prior
-    return Model(
-        Stored(
-            schema=found,
-            claim=make_claim(
-                found,
-                opened.method,
-                records,
-                opened.budget,
-                opened.book,
-                reading,
-                prior,
-                criteria=opened.request.accept is not None,
-            ),
-            fit=_fit_facts(opened, setting, session, paid),
-            recorded=session.recorded,
-            model=model,
-            prior=prior,
-        )
+    stored = Stored(
+        schema=found,
+        claim=make_claim(
+            found,
+            opened.method,
+            records,
+            opened.budget,
+            opened.book,
+            reading,
+            prior,
+            criteria=opened.request.accept is not None,
+        ),
+        fit=_fit_facts(opened, setting, session, paid),
+        recorded=session.recorded,
+        model=model,
+        prior=prior,
     )
+    for sentence in flat_columns(stored):
+        warn_user(sentence, FlatColumnWarning)
+    return Model(stored)
 
 
 def open_wall(
