@@ -1,4 +1,5 @@
-"""A fit without a schema keeps its promise: record and replay with odd cells as neighbours, and mutants that are caught."""
+"""A fit without a schema keeps its promise: record and replay with odd cells as neighbours, and mutants that are
+caught."""
 
 from __future__ import annotations
 
@@ -82,7 +83,9 @@ def test_the_charges_add_up_to_the_claim(monkeypatch: pytest.MonkeyPatch) -> Non
     # Recomposed by hand: zCDP at what is left of delta.
     delta = 1e-9 - 0.25e-9
     alphas = 1 + np.geomspace(1e-3, 1e4, 20_001)
-    epsilon = np.min(alphas * rho + (np.log(1 / delta) + (alphas - 1) * np.log(1 - 1 / alphas) - np.log(alphas)) / (alphas - 1))
+    epsilon = np.min(
+        alphas * rho + (np.log(1 / delta) + (alphas - 1) * np.log(1 - 1 / alphas) - np.log(alphas)) / (alphas - 1)
+    )
     assert epsilon <= 6.0 * (1 + 1e-6)
 
 
@@ -106,7 +109,9 @@ def test_a_class_that_looks_at_the_whole_column_is_caught(monkeypatch: pytest.Mo
 
         def encode(array: Any) -> Any:
             codes = honest(array)
-            return np.full_like(codes, codes.max()) if len(codes) and codes.max() >= len(encode_module.ENCODERS) else codes
+            return (
+                np.full_like(codes, codes.max()) if len(codes) and codes.max() >= len(encode_module.ENCODERS) else codes
+            )
 
         return encode
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,15 @@ import pytest
 
 from sklar.accounting.noise import Noise
 from sklar.errors import SchemaError
-from sklar.methods.facts.bounds import FALSE_ALARM, FoundRange, NoisyCells, find_range, occupied_range, search_cells, with_bounds
+from sklar.methods.facts.bounds import (
+    FALSE_ALARM,
+    FoundRange,
+    NoisyCells,
+    find_range,
+    occupied_range,
+    search_cells,
+    with_bounds,
+)
 from sklar.methods.facts.fit import asked_schema, measuring_schema, settled, with_labels
 from sklar.methods.facts.marks import bounds_to_pay, labels_to_pay, must_pay, require_payable
 from sklar.schema import AtMost, Boolean, Category, Column, Datetime, Function, Integer, Never, Ordinal, Real, Schema
@@ -205,7 +212,10 @@ SIGMA = 29.0
 AMOUNTS = {
     "normal": (lambda rng, n: rng.normal(100, 15, n), Real(0, 1, source=BOTH)),
     "lognormal": (lambda rng, n: rng.lognormal(10, 1, n), Real(0, 1, source=BOTH)),
-    "zero-inflated": (lambda rng, n: np.rint((rng.random(n) > 0.6) * rng.lognormal(7, 1.2, n)), Integer(0, 1, source=BOTH)),
+    "zero-inflated": (
+        lambda rng, n: np.rint((rng.random(n) > 0.6) * rng.lognormal(7, 1.2, n)),
+        Integer(0, 1, source=BOTH),
+    ),
     "heavy-tailed": (lambda rng, n: 100 * np.abs(rng.standard_t(3, n)), Real(0, 1, source=BOTH)),
     "integer": (lambda rng, n: np.rint(np.clip(rng.gamma(6, 7, n) + 1, 0, 99)), Integer(0, 1, source=BOTH)),
     "negative": (lambda rng, n: -np.rint(rng.gamma(2, 300, n)), Integer(0, 1, source=BOTH)),
@@ -214,7 +224,9 @@ AMOUNTS = {
 
 
 @pytest.mark.parametrize("kind", AMOUNTS)
-@pytest.mark.parametrize(("rows", "outside", "moved"), [(2_000, 0.03, 0.03), (5_000, 0.015, 0.015), (20_000, 0.005, 0.01)])
+@pytest.mark.parametrize(
+    ("rows", "outside", "moved"), [(2_000, 0.03, 0.03), (5_000, 0.015, 0.015), (20_000, 0.005, 0.01)]
+)
 def test_measured_bounds_cut_next_to_nothing(kind: str, rows: int, outside: float, moved: float) -> None:
     """Mean share of values outside, and how far cutting moves the mean (in standard deviations where it is near 0)."""
     draw, column = AMOUNTS[kind]

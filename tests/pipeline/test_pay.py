@@ -66,7 +66,9 @@ RANGES = {"age": (18, 90), "weight": (45.5, 119.5), "balance": (-950, 950)}
 def holds_all_values(facts: Any) -> bool:
     """No value is cut, and ranges are at most three times as long as they need be."""
     numbers = all(
-        facts[name].lower <= low and high <= facts[name].upper <= 3 * high - 2 * low and facts[name].lower >= 3 * low - 2 * high
+        facts[name].lower <= low
+        and high <= facts[name].upper <= 3 * high - 2 * low
+        and facts[name].lower >= 3 * low - 2 * high
         for name, (low, high) in RANGES.items()
     )
     return numbers and "1970" < facts["since"].lower[:4] <= "1990" and "2014" <= facts["since"].upper[:4] < "2040"
@@ -92,7 +94,11 @@ def test_the_price_is_what_the_ledger_shows(file: Path) -> None:
     assert paid.epsilon == pytest.approx(0.5) and paid.delta == pytest.approx(1e-8)
     view = read_ledger(file.with_name("people.csv.ledger"))
     (fit,) = view.fits
-    assert fit.method == "facts" and fit.closed and [step.label for step in fit.steps] == ["bounds", "common words", "labels"]
+    assert (
+        fit.method == "facts"
+        and fit.closed
+        and [step.label for step in fit.steps] == ["bounds", "common words", "labels"]
+    )
     assert fit.spent == pytest.approx(fit.allowance.amount) and 0 < fit.spent_delta <= fit.allowance.delta
     assert (view.totals().epsilon, view.totals().delta) == (pytest.approx(0.5), pytest.approx(1e-8))
 

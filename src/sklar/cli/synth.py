@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 FoundSchema = Annotated[
     str | None,
-    typer.Option("--schema", "-s", metavar="TOML", help="Public facts about the columns; without it they are measured."),
+    typer.Option(
+        "--schema", "-s", metavar="TOML", help="Public facts about the columns; without it they are measured."
+    ),
 ]
 
 
@@ -71,8 +73,8 @@ def command(
 
     Fits a model and samples from it. --model keeps the model, for more samples at no further cost.
 
-    Without a schema, what the columns hold is measured and paid for from epsilon; the schema found is written beside the
-    output, as synthetic.schema.toml. To state it in a schema leaves more for the model: see `sklar schema draft`.
+    Without a schema, what the columns hold is measured and paid for from epsilon; the schema found is written beside
+    the output, as synthetic.schema.toml. To state it in a schema leaves more for the model: see `sklar schema draft`.
 
     \b
     Example:

@@ -220,9 +220,7 @@ def csv_lines(
         yield _bytes(lines)
 
 
-def _cells(
-    array: pa.Array, name: str, schema: Schema | None, delimiter: str, safe: bool, decimal: str
-) -> pa.Array:
+def _cells(array: pa.Array, name: str, schema: Schema | None, delimiter: str, safe: bool, decimal: str) -> pa.Array:
     column = schema.get(name) if schema is not None else None
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
         return _by_distinct(array, lambda texts: _text(texts, delimiter, safe))

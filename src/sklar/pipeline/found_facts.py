@@ -14,12 +14,12 @@ from sklar.schema.confirming import describe_column
 from sklar.schema.table import Schema
 
 UNFOUND = (
-    "Not looked for, and to be stated in a schema if they matter: who a person is if one has several rows, the order of "
-    "labels, codes as 999 that stand for missing, rules between columns, time zones, and dates with names of months."
+    "Not looked for, and to be stated in a schema if they matter: who a person is if one has several rows, the order "
+    "of labels, codes as 999 that stand for missing, rules between columns, time zones, and dates with names of months."
 )
 PROTECTS_ROWS = (
-    "Each row is protected by itself. If a person can have several rows, that is not enough: name the column that tells "
-    "persons apart in a schema, under [person], or give the most rows of one with --rows-per-person."
+    "Each row is protected by itself. If a person can have several rows, that is not enough: name the column that "
+    "tells persons apart in a schema, under [person], or give the most rows of one with --rows-per-person."
 )
 
 
@@ -40,9 +40,8 @@ class FoundFacts:
     def lines(self, epsilon: float | None) -> Iterator[str]:
         """Say it all."""
         budget = "the budget" if epsilon is None else f"epsilon {epsilon:g}"
-        yield (
-            f"Found privately, with {self.share:.0%} of {budget} (about {self.rows:,} rows, {len(self.columns)} columns):"
-        )
+        table = f"about {self.rows:,} rows, {len(self.columns)} columns"
+        yield f"Found privately, with {self.share:.0%} of {budget} ({table}):"
         width = max(len(name) for name in self.columns)
         yield from (f"  {name:{width}}  {what}" for name, what in self.columns.items())
 

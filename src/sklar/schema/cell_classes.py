@@ -21,12 +21,11 @@ AMOUNTS = tuple(f"{unit} {decimal}" for unit in UNITS for decimal in ".,")
 DATE, DATETIME = "date", "datetime"
 ORDERS = ("day", "month", "either")
 """Which number of a date comes first: the one above 12 decides."""
-WRITTEN_DATES = tuple(
-    f"{order}{mark}{time}" for mark in "./-" for order in ORDERS for time in ("", " time")
-)
+WRITTEN_DATES = tuple(f"{order}{mark}{time}" for mark in "./-" for order in ORDERS for time in ("", " time"))
 WORDS = ("padded", "identifier", "text", "long text")
 """Digits with leading zeros or more than 15 of them; keys, addresses; short and long texts."""
 CELL_CLASSES = (NULL, *NUMBERS, *AMOUNTS, DATE, DATETIME, *WRITTEN_DATES, *WORDS)
-NULL_WORDS = ("NA", "N/A", "n/a", "na", "#N/A", "#NA", "#NV", "N.A.", "n.a.", "NaN", "nan", "NAN", "NULL", "null", "<NA>",
-              "<null>", "k.A.", "k. A.", "k.a.", "s/d", "n.d.", "?", "-", "--", "---", ".", "..", "\\N")  # fmt: skip
+NULL_WORDS = ("NA", "N/A", "n/a", "na", "#N/A", "#NA", "#NV", "N.A.", "n.a.", "NaN", "nan", "NAN", "NULL", "null",
+              "<NA>", "<null>", "k.A.", "k. A.", "k.a.", "s/d", "n.d.", "?", "-", "--", "---", ".", "..",
+              "\\N")  # fmt: skip
 """Texts that stand for a missing value in a table of which nothing is stated."""

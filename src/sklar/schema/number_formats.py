@@ -1,8 +1,8 @@
 """How numbers are written in text, stated by an example: the number 1234.56 as the file would write it.
 
 "1.234,56 €" says: points between thousands, a decimal comma, and a sign of euro that may follow. "1234,56" says decimal
-comma and nothing between thousands, "1 234" whole numbers with spaces, "$1,234.56" dollars. Whatever a cell holds, it is
-read by this text alone, so that its value depends on no other cell.
+comma and nothing between thousands, "1 234" whole numbers with spaces, "$1,234.56" dollars. Whatever a cell holds, it
+is read by this text alone, so that its value depends on no other cell.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 
 SPACES = " \u00a0\u2007\u2009\u202f"
 """Characters that people type, or programs write, between thousands and before a unit."""
-APOSTROPHES = "'’"
+APOSTROPHES = "'\u2019"
 _EXAMPLE = re.compile(
     rf"(?P<prefix>[^\d+-]*)1(?P<separator>[.,{APOSTROPHES}{SPACES}]?)234((?P<decimal>[.,])56)?(?P<suffix>[^\d]*)"
 )

@@ -51,8 +51,9 @@ def check(
 ) -> None:
     """Check a schema, that a file has its columns, and that a method can be fitted with it.
 
-    Nothing is spent. Columns whose values cannot be read as the schema says, or are lost, are named with exact counts of
-    private rows: these are for your eyes only. --audit shows such counts for every column, --no-look looks at no value.
+    Nothing is spent. Columns whose values cannot be read as the schema says, or are lost, are named with exact counts
+    of private rows: these are for your eyes only. --audit shows such counts for every column, --no-look looks at no
+    value.
 
     \b
     Example:

@@ -122,7 +122,7 @@ def boolean(profile: Profile) -> Guess:
 
 
 def guess_amount(profile: Profile) -> Guess | None:
-    """Numbers with a format, for amounts that are written for people; ignore with a note if no one format reads them."""
+    """Numbers in a format, for amounts written for people; ignore with a note if no one format reads them."""
     if profile.form != "text" or profile.distinct <= FEWEST:
         return None
     texts = [v.strip() for v in profile.values[:FIRST] if not is_missing_word(v)]
@@ -135,8 +135,8 @@ def guess_amount(profile: Profile) -> Guess | None:
     if amounts < ENOUGH * len(texts) or decorated < 0.05 * len(texts) or few:
         return None
     return _formatted(profile, unit if same_unit else "") or leave_out(
-        "amounts written with signs, units or separators in several ways are not read as numbers. Write them in one way "
-        "in the file, as 1234.50, then make it `real` with lower and upper."
+        "amounts written with signs, units or separators in several ways are not read as numbers. Write them in one "
+        "way in the file, as 1234.50, then make it `real` with lower and upper."
     )
 
 

@@ -105,7 +105,6 @@ class ColumnAudit:
     unreadable: int
     missing: int
 
-
     @property
     def present(self) -> int:
         """Rows with a value, whether it can be read or not."""
@@ -140,7 +139,7 @@ def unread_columns(audit: RuleAudit, schema: Schema) -> tuple[str, ...]:
             said.append(f"{one.column}: it has no value at all in {audit.rows:,} rows.")
         elif lost > UNREAD_SHARE * one.present:
             few = "none" if lost == one.present else f"only {one.present - lost:,}"
-            how = "is a label of the schema" if isinstance(column, Labels) else f"can be read as {_read_as(column)}"
+            how = "are labels of the schema" if isinstance(column, Labels) else f"can be read as {_read_as(column)}"
             said.append(f"{one.column}: {few} of {one.present:,} values {how}.")
         elif one.below + one.above > UNREAD_SHARE * one.present:
             said.append(f"{one.column}: {one.below + one.above:,} of {one.present:,} values lie outside its bounds.")

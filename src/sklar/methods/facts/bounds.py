@@ -21,12 +21,13 @@ FALSE_ALARM = 3e-5
 1e-3 one column in 300 came out more than 30 times too wide, at 3e-5 one in 800."""
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 NEXT_STDS, NEXT_WIDTHS = 2.5, (1, 2, 3)
-"""Cells right beside the occupied ones are likely tails of them: less is asked of their sum. Wider runs would reach over
-decades by chance."""
+"""Cells right beside the occupied ones are likely tails of them: less is asked of their sum. Wider runs would reach
+over decades by chance."""
 MIN_SIGN_STDS, MIN_SIGN_SHARE = 4.0, 0.02
 """Numbers of a sign occur if their count is above both: standard deviations of its noise, share of the values."""
 MIN_RUN_SCORE = 2.0
-"""Standard deviations that the best run of cells of a sign needs where the sign is known to occur and no run is clear."""
+"""Standard deviations that the best run of cells of a sign needs where the sign is known to occur and no run is
+clear."""
 OUTER_SHARES = (0.5, 0.65, 0.8, 1.0)
 """Share of a side's values beyond which its cells carry the line of the tail; more where fewer than two cells do."""
 UNSEEN_STDS = 1.0
@@ -264,7 +265,8 @@ def _line_step(x: Floats, edges: Floats, ahead: float, limits: TailLimits) -> fl
 
 
 def _round_up(value: float) -> float:
-    """The next of 1, 1.2, 1.5, 2, 2.5, 3, 4, ..., 9 times a power of ten, or of their negatives, that is not smaller."""
+    """The next of 1, 1.2, 1.5, 2, 2.5, 3, 4, ..., 9 times a power of ten, or of their negatives, that is not
+    smaller."""
     if value == 0:
         return 0.0
     size = abs(value)
@@ -276,9 +278,7 @@ def _round_up(value: float) -> float:
     return -max(x for x in near if x <= size * (1 + 1e-12))
 
 
-def with_bounds(
-    column: Numeric, search: Search, found: FoundRange | None, *, keep_listed: bool = False
-) -> Numeric:
+def with_bounds(column: Numeric, search: Search, found: FoundRange | None, *, keep_listed: bool = False) -> Numeric:
     """The column with measured bounds, or with those of the public search where nothing stood out.
 
     Bounds that were searched within stated ones rest on those: they are `assumed`.
@@ -375,9 +375,9 @@ def _widened(column: Numeric, bounds: dict[str, Any]) -> dict[str, Any]:
 # The public cells in which bounds are searched: round numbers that grow with their size, or calendar years.
 #
 # Numbers: six round values for every power of ten, from 1e-9 (whole numbers: from 1) to 1e15, on both sides of 0, which
-# is a cell of its own. Fewer cells show fainter tails, and what lies between two of them the line of the tail bridges. A
-# cell includes the round number that is its end away from 0, so bounds become round numbers. Times: the years 1800 to
-# 2199, several a cell where years are long past. A bound of the schema that need not be paid for ends the search.
+# is a cell of its own. Fewer cells show fainter tails, and what lies between two of them the line of the tail bridges.
+# A cell includes the round number that is its end away from 0, so bounds become round numbers. Times: the years 1800
+# to 2199, several a cell where years are long past. A bound of the schema that need not be paid for ends the search.
 
 
 MANTISSAS = ("1", "1.5", "2", "3", "5", "7")

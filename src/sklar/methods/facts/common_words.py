@@ -12,28 +12,27 @@ _TRUTH = """yes no Yes No YES NO Y N y n true false True False TRUE FALSE T t ja
 si sí no Sí Si vrai faux wahr falsch positive negative Positive Negative pos neg present absent alive dead"""
 _LEVELS = """low medium high Low Medium High LOW MEDIUM HIGH none mild moderate severe None Mild Moderate Severe good
 fair poor Good Fair Poor excellent Excellent small large Small Large never sometimes often always Never Sometimes Often
-Always niedrig mittel hoch gering leicht schwer faible moyen élevé bajo medio alto current former never_smoker"""
-_FAMILY = """single married divorced widowed separated Single Married Divorced Widowed Separated Never-married
-Married-civ-spouse Significant-other ledig verheiratet geschieden verwitwet célibataire marié divorcé veuf soltero casado
-Husband Wife Own-child Unmarried Not-in-family"""
+Always niedrig mittel hoch gering leicht schwer faible moyen élevé bajo medio alto current former"""
+_FAMILY = """single married divorced widowed separated Single Married Divorced Widowed Separated ledig verheiratet
+geschieden verwitwet célibataire marié divorcé veuf soltero casado Husband Wife Child Parent"""
 _PEOPLE = """White Black Asian Hispanic Other white black asian hispanic other African-American Caucasian
-Native-American Asian-Pac-Islander"""
-_WORK = """employed unemployed retired student Employed Unemployed Retired Student Private Public private public Self
-Office Sales Mgr Manager Worker Teacher Nurse Doctor full-time part-time Full-time Part-time urban rural Urban Rural
-own rent Own Rent Mortgage Home Car HomeImp DebtCon"""
+Native-American"""
+_WORK = """employed unemployed retired student Employed Unemployed Retired Student Private Public private public
+Office Sales Manager Worker Teacher Nurse Doctor full-time part-time Full-time Part-time urban rural Urban Rural
+own rent Own Rent Mortgage Home Car"""
 _PLACES = """North South East West north south east west Northeast Northwest Southeast Southwest Midwest United-States
 Argentina Australia Austria Belgium Brazil Bulgaria Canada Chile China Colombia Croatia Cuba Czechia Denmark Egypt
 England Estonia Finland France Germany Greece Hungary India Indonesia Iran Iraq Ireland Israel Italy Japan Kenya Latvia
-Lithuania Luxembourg Malaysia Mexico Morocco Netherlands Nigeria Norway Pakistan Peru Philippines Poland Portugal Romania
-Russia Scotland Serbia Singapore Slovakia Slovenia Spain Sweden Switzerland Thailand Turkey UK USA US Ukraine Vietnam
-Wales AT AU BE BR CA CH CN CZ DE DK ES FI FR GB GR HU IE IN IT JP KR MX NL NO NZ PL PT RO RU SE TR ZA Wien Tirol
+Lithuania Luxembourg Malaysia Mexico Morocco Netherlands Nigeria Norway Pakistan Peru Philippines Poland Portugal
+Romania Russia Scotland Serbia Singapore Slovakia Slovenia Spain Sweden Switzerland Thailand Turkey UK USA US Ukraine
+Vietnam Wales AT AU BE BR CA CH CN CZ DE DK ES FI FR GB GR HU IE IN IT JP KR MX NL NO NZ PL PT RO RU SE TR ZA Wien Tirol
 Salzburg Kärnten Steiermark Burgenland Vorarlberg Bayern Hessen Berlin Hamburg Sachsen AL AK AZ AR CO CT GA HI ID IL IA
 KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY"""
-_TIMES = """January February March April May June July August September October November December Jan Feb Mar Apr Jun Jul
-Aug Sep Oct Nov Dec Monday Tuesday Wednesday Thursday Friday Saturday Sunday Mon Tue Wed Thu Fri Sat Sun spring summer
-autumn winter Spring Summer Autumn Winter morning afternoon evening night"""
-_GRADES = """A B C E G H I K L O P Q R S U V X Z a b c e I II III IV V VI 0 A+ A- B+ B- AB O+ O- AB+ AB- HS-grad
-Bachelors Masters Doctorate primary secondary tertiary Primary Secondary Tertiary"""
+_TIMES = """January February March April May June July August September October November December Jan Feb Mar Apr Jun
+Jul Aug Sep Oct Nov Dec Monday Tuesday Wednesday Thursday Friday Saturday Sunday Mon Tue Wed Thu Fri Sat Sun spring
+summer autumn winter Spring Summer Autumn Winter morning afternoon evening night"""
+_GRADES = """A B C E G H I K L O P Q R S U V X Z a b c e I II III IV V VI 0 A+ A- B+ B- AB O+ O- AB+ AB- Bachelors
+Masters Doctorate primary secondary tertiary Primary Secondary Tertiary"""
 _NUMBERS = " ".join(str(number) for number in range(32))
 
 

@@ -2,8 +2,8 @@
 
 All bounds come from one call that counts every such column over public cells, and by sign; how many rows to use of a
 person from one histogram. Labels take two rounds: first words that many tables share are counted, then labels that
-nobody listed are searched where these leave rows uncovered. A column of labels costs `label_weight` times as much as one
-of numbers; discoveries share the allowance's delta.
+nobody listed are searched where these leave rows uncovered. A column of labels costs `label_weight` times as much as
+one of numbers; discoveries share the allowance's delta.
 """
 
 from __future__ import annotations
@@ -30,7 +30,16 @@ from sklar.methods.evidence import (
     measure_all,
     remembered,
 )
-from sklar.methods.facts.bounds import FoundRange, NoisyCells, Numeric, Search, find_range, search_cells, unbounded, with_bounds
+from sklar.methods.facts.bounds import (
+    FoundRange,
+    NoisyCells,
+    Numeric,
+    Search,
+    find_range,
+    search_cells,
+    unbounded,
+    with_bounds,
+)
 from sklar.methods.facts.common_words import COMMON_WORDS
 from sklar.methods.facts.marks import PAY, bounds_to_pay, labels_to_pay, needed_columns, rows_to_pay
 from sklar.release.choices import Discovery
@@ -45,8 +54,8 @@ from sklar.schema.table import Schema
 BOUNDS, WORDS, LABELS, ROWS = "bounds", "common words", "labels", "rows of a person"
 """Labels of the steps."""
 LABEL_WEIGHT = 3.0
-"""Price of the labels of a column against that of the bounds of one: labels are told by single counts, ranges by sums of
-many, and three quarters for labels was best on four tables of 13 to 20 columns."""
+"""Price of the labels of a column against that of the bounds of one: labels are told by single counts, ranges by sums
+of many, and three quarters for labels was best on four tables of 13 to 20 columns."""
 SIGN_SHARE = 0.2
 """Share of the price of bounds that counts values below, at and above zero."""
 WORD_SHARE = 0.3
@@ -204,8 +213,8 @@ def settled(
     final = {name: _without_marks(column) for name, column in columns.items()}
     if not any(column.modelled for column in final.values()):
         raise BudgetError(
-            "nothing of the table stands out above the noise: no column has bounds or labels that can be found with this "
-            "budget. State them in a schema (sklar schema draft), or use a larger epsilon or more rows"
+            "nothing of the table stands out above the noise: no column has bounds or labels that can be found with "
+            "this budget. State them in a schema (sklar schema draft), or use a larger epsilon or more rows"
         )
     notes = list(notes)
     found = schema.with_columns(final).without_notes()
@@ -402,8 +411,8 @@ def _as_boolean(column: Labels) -> Column:
 
 FOUND = {"kind": "measured", "format": "measured", "resolution": "measured", "spelling": "measured",
          "nullable": "public", "other": "public", "integer_labels": "public"}  # fmt: skip
-"""Where the facts of a column of unknown kind come from, bounds and labels apart. That it may be null, and what unlisted
-labels become, is the same for every such column and says nothing about it."""
+"""Where the facts of a column of unknown kind come from, bounds and labels apart. That it may be null, and what
+unlisted labels become, is the same for every such column and says nothing about it."""
 
 
 def found_source(kind: type[Column], *paid: str) -> dict[str, str]:

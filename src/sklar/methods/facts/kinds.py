@@ -139,10 +139,10 @@ def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
     rows = max(float(np.mean([one.values.sum() for one in measured])), 0.0)
     if rows < MIN_SIGNAL * noise.std:
         raise BudgetError(
-            f"about {_rough(rows)} rows are too few to find out, at this budget, what {len(measured)} columns hold: the "
-            f"noise asks for about {_rough(MIN_SIGNAL * noise.std)}. Only that measurement was charged, {KINDS_SHARE:.0%} "
-            "of the budget. State what the columns hold in a schema (sklar schema draft), or use a larger epsilon or "
-            "fewer columns"
+            f"about {_rough(rows)} rows are too few to find out, at this budget, what {len(measured)} columns hold: "
+            f"the noise asks for about {_rough(MIN_SIGNAL * noise.std)}. Only that measurement was charged, "
+            f"{KINDS_SHARE:.0%} of the budget. State what the columns hold in a schema (sklar schema draft), or use a "
+            "larger epsilon or fewer columns"
         )
     columns: dict[str, Column] = {}
     notes: list[str] = []
@@ -180,7 +180,7 @@ def _sign_counts(noisy: Mapping[str, int], noise: Noise) -> tuple[int, int, int,
 
 def _rough(number: float) -> str:
     """Two digits: more would pretend to be exact."""
-    digits = -int(math.floor(math.log10(max(number, 1.0)))) + 1
+    digits = 1 - math.floor(math.log10(max(number, 1.0)))
     return f"{round(number, digits):,.0f}"
 
 
@@ -216,9 +216,9 @@ def _number_column(counts: Mapping[str, int]) -> Column:
     split = ("comma", "-comma", "1.234,5", "1,234") if commas else ("point", "-point", "1,234.5", "1.234")
     fractions = sum(counts[name] for name in (*split, "1 234,5", "1'234.5"))
     numbers = sum(counts[name] for name in (*NUMBERS, *AMOUNTS))
-    if whole == numbers and counts["one"] >= MIN_ONE_SHARE * whole and counts["zero"] >= MIN_ZERO_SHARE * whole:
-        if counts["whole"] == counts["-whole"] == 0:
-            return Boolean(spelling=(0, 1), nullable=True, source=found_source(Boolean))
+    both = counts["one"] >= MIN_ONE_SHARE * whole and counts["zero"] >= MIN_ZERO_SHARE * whole
+    if both and counts["zero"] + counts["one"] == numbers:
+        return Boolean(spelling=(0, 1), nullable=True, source=found_source(Boolean))
     written = None if form is None else form.example
     amounts = form is not None and bool(form.suffix or form.prefix)
     if amounts or fractions >= MIN_DECIMAL_SHARE * numbers:

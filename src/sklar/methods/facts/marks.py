@@ -52,9 +52,10 @@ def unknown_columns(schema: Schema) -> tuple[str, ...]:
 
 def needed_columns(schema: Schema) -> frozenset[str]:
     """Columns that rules or the person speak of: they cannot be left out."""
-    ruled = {name for rule in schema.rules for name in rule.columns}
-    person = schema.person
-    return frozenset(ruled | (set() if person is None else {person.order, *person.static} - {None}))
+    named = [name for rule in schema.rules for name in rule.columns]
+    if schema.person is not None:
+        named += [*schema.person.static, *([] if schema.person.order is None else [schema.person.order])]
+    return frozenset(named)
 
 
 def listed_facts(schema: Schema) -> dict[str, tuple[Any, ...]]:

@@ -177,11 +177,10 @@ def _paid_facts(
     if not measured_columns(schema):
         yield Paid(schema=settled(schema, schema).schema, rest=parts.rest)
         return
-    asked, weight = asked_schema(schema), parts.label_weight
-    with measured(
-        asked, parts.spent, unit, wall, ledger, reading, rest=parts.rest, label_weight=weight, signs=parts.signs
-    ) as (facts, session):  # fmt: skip
-        stage = PaidStage(asked=asked, notes=facts.notes, session=session, label_weight=weight)
+    asked = asked_schema(schema)
+    options = FactsOptions(marked=asked, label_weight=parts.label_weight, signs=parts.signs)
+    with measured(options, parts.spent, unit, wall, ledger, reading, rest=parts.rest) as (facts, session):
+        stage = PaidStage(asked=asked, notes=facts.notes, session=session, label_weight=parts.label_weight)
         yield Paid(schema=facts.schema, rest=parts.rest, facts=stage)
 
 
@@ -194,12 +193,14 @@ LABEL_ROWS = 660.0
 """With more rows than this many standard deviations, at the whole budget, labels get less: the rarest that matter are
 found then, too."""
 LABEL_SHARES = (0.03, 0.25)
-"""Least and most that all labels of such columns get; at most 3% a column, and 2%. Labels are the main price of having no
-schema: half as much lost 10% of accuracy at 5,000 rows of 8 such columns, and twice as much gained less than it cost."""
+"""Least and most that all labels of such columns get; at most 3% a column, and 2%. Labels are the main price of having
+no schema: half as much lost 10% of accuracy at 5,000 rows of 8 such columns, and twice as much gained less than it
+cost."""
 
 
 def _found_split(budget: Budget, whole: float, share: float | None, found: FoundKinds) -> _Split:
-    """Split what is left after the kinds: by the number of columns of each kind and of rows, unless a share is stated."""
+    """Split what is left after the kinds: by the number of columns of each kind and of rows, unless a share is
+    stated."""
     numbers, labels = len(bounds_to_pay(found.schema)), len(labels_to_pay(found.schema))
     signal = found.rows / found.std  # in deviations of a table that costs the whole budget
     least, most = BOUND_SHARES
@@ -263,22 +264,20 @@ def priced_kinds(
 
 @contextmanager
 def measured(
-    schema: Schema,
+    options: FactsOptions,
     budget: Budget,
     unit: Unit,
     wall: OpenWall,
     ledger: Ledger,
     reading: Sequence[Sequence[str]],
     *,
-    keep_listed: bool = False,
     rest: Budget | None = None,
-    label_weight: float = LABEL_WEIGHT,
-    signs: Signs | None = None,
 ) -> Generator[tuple[MeasuredFacts, Session]]:
     """Measure the marked facts with all of this budget, and note their price; a fit with `rest` may follow."""
+    schema = options.marked
     aside = set_aside(budget, labels=bool(labels_to_pay(schema)))
-    public = measuring_schema(schema, keep_listed=keep_listed)
-    kept = listed_facts(schema) if keep_listed else {}
+    public = measuring_schema(schema, keep_listed=options.keep_listed)
+    kept = listed_facts(schema) if options.keep_listed else {}
     # Nothing stated under a "pay" mark may reach the ledger, not even as a hash: it may come from the rows. What is
     # kept must: somebody vouches that it does not.
     with wall(
@@ -290,27 +289,13 @@ def measured(
         rest=rest,
     ) as session:
         record = session.record
-        setting = facts_setting(
-            session.schema, schema, record.allowance, record.unit, keep_listed=keep_listed, label_weight=label_weight,
-            signs=signs,
-        )  # fmt: skip
-        facts = measure_facts(setting, session.door)
+        facts = measure_facts(facts_setting(session.schema, options, record.allowance, record.unit), session.door)
         found = priced(facts.schema, schema, session.record, budget, ledger, reading, kept)
         yield replace(facts, schema=found), session
 
 
-def facts_setting(
-    schema: Schema,
-    marked: Schema,
-    allowance: Allowance,
-    unit: Unit,
-    *,
-    keep_listed: bool = False,
-    label_weight: float = LABEL_WEIGHT,
-    signs: Signs | None = None,
-) -> Setting[FactsOptions]:
+def facts_setting(schema: Schema, options: FactsOptions, allowance: Allowance, unit: Unit) -> Setting[FactsOptions]:
     """Return the setting in which marked facts are measured, on the coordinates of their `measuring_schema`."""
-    options = FactsOptions(marked=marked, keep_listed=keep_listed, label_weight=label_weight, signs=signs or {})
     return Setting(schema=schema, options=options, allowance=allowance, unit=unit, generator=_no_generator)
 
 
@@ -342,7 +327,9 @@ def priced(
     kept = kept or {}
     bought = [".".join(pair) for pair in asked.facts_by_provenance(PAY) if pair[1] in ("lower", "upper", "values")]
     new = set(found.facts_by_provenance("measured")) - set(asked.facts_by_provenance("measured"))
-    bought += [".".join(pair) for pair in sorted(new) if ".".join(pair) not in bought]  # how the words of a found pair are spelled
+    bought += [
+        ".".join(pair) for pair in sorted(new) if ".".join(pair) not in bought
+    ]  # how the words of a found pair are spelled
     bought += [PERSON_ROWS] if rows_to_pay(asked) else []
     price = price_of((record,), budget, ledger, [fact for fact in bought if fact not in kept], reading)
     return found.with_prices([*found.prices, replace(price, kept=kept)])

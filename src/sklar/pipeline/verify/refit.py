@@ -20,7 +20,7 @@ from sklar.accounting.ledger import FitAccount, FitRecord, Ledger, memory_ledger
 from sklar.accounting.unit import Unit, unit_of
 from sklar.errors import DoorError
 from sklar.methods.evidence import Setting
-from sklar.methods.facts.fit import LABEL_WEIGHT, asked_schema, measure_facts, measuring_schema, settled
+from sklar.methods.facts.fit import LABEL_WEIGHT, FactsOptions, asked_schema, measure_facts, measuring_schema, settled
 from sklar.methods.facts.fit import NAME as FACTS
 from sklar.methods.facts.kinds import NAME as KINDS
 from sklar.methods.facts.kinds import classes_schema, measure_kinds
@@ -194,8 +194,8 @@ def _paid(ledger: Ledger, stored: Stored, unit: Unit, kinds: _Before | None) -> 
     if kinds is not None and asked_schema(kinds.schema) != asked:
         raise DoorError("the bounds and labels that were asked for are not those of the kinds that were found")
     public, weight = measuring_schema(asked), bought.get("label_weight", LABEL_WEIGHT)
-    signs = None if kinds is None else kinds.signs
-    setting = facts_setting(coordinates(public).schema, asked, allowance, unit, label_weight=weight, signs=signs)
+    options = FactsOptions(marked=asked, label_weight=weight, signs={} if kinds is None else kinds.signs)
+    setting = facts_setting(coordinates(public).schema, options, allowance, unit)
     door = _replayed(bought, unit)
     facts = measure_facts(setting, door)
     _require_same(door, bought)

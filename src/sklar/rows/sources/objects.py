@@ -1,10 +1,11 @@
 """Python objects as Arrow: each value is taken by its own type, so that no value changes how another is read.
 
 None, NaN, NaT and NA are null. Text, bytes, truth values, floats, dates and timestamps keep their type; integers too,
-but those beyond 64 bits become their digits, as whole decimals do. Others are decimals of as many places as they have,
-for Arrow's decimals have one precision for all. A zoned time is taken in UTC. Nested values and durations are null, as they are in Arrow columns. A value of a derived class is
-taken as what it is derived from: pandas and Arrow do so where all values of a column allow it. Any other object stands
-for its text, or for null if it has none of its own.
+but those beyond 64 bits become their digits, as whole decimals do. Other decimals have as many places as their digits
+ask for, since Arrow's decimals have one precision for all. A zoned time is taken in UTC. Nested values and durations
+are null, as they are in Arrow columns. A value of a derived class is taken as what it is derived from: pandas and Arrow
+do so where all values of a column allow it. Any other object stands for its text, or for null if it has none of its
+own.
 """
 
 from __future__ import annotations

@@ -181,9 +181,9 @@ def encoding_name(encoding: str) -> str:
 
 
 class Utf8Bytes(io.RawIOBase):
-    """The bytes of one text file: decompressed, as its ending tells, transcoded to UTF-8 from the stated encoding or the
-    one of its byte-order mark, without that mark, and free of NUL bytes. Bytes of a file that says nothing about its
-    encoding stay as they are: each cell is decoded by itself (`decoded`).
+    """The bytes of one text file: decompressed, as its ending tells, transcoded to UTF-8 from the stated encoding or
+    the one of its byte-order mark, without that mark, and free of NUL bytes. Bytes of a file that says nothing about
+    its encoding stay as they are: each cell is decoded by itself (`decoded`).
     """
 
     def __init__(self, stamp: FileStamp, encoding: str | None, progress: Progress | None):
