@@ -343,6 +343,7 @@ class _CountedWords:
 
     counts: Mapping[str, int]
     uncovered: int
+    noise: Noise
 
     def is_incomplete(self, threshold: int) -> bool:
         """Whether a search whose labels need this count may find more."""
@@ -358,7 +359,7 @@ def _words(evidence: Evidence[FactsOptions]) -> dict[str, _CountedWords]:
         counts = measured.values[: len(COMMON_WORDS)].tolist()
         shown = {word: count for word, count in zip(COMMON_WORDS, counts, strict=True) if count >= least}
         uncovered = max(int(measured.values[len(COMMON_WORDS)]), 0)
-        found[measured.query.columns[0]] = _CountedWords(counts=shown, uncovered=uncovered)
+        found[measured.query.columns[0]] = _CountedWords(counts=shown, uncovered=uncovered, noise=measured.noise)
     return found
 
 
@@ -387,14 +388,15 @@ def _found(evidence: Evidence[FactsOptions]) -> dict[str, tuple[Column, str]]:
             columns[name] = (Ignore(source={"kind": "measured"}), NO_LABELS)
             continue
         labelled = _as_boolean(with_labels(column, counts, keep_listed=options.keep_listed))
-        lost = "" if covered > 1 - LOST_TOLD else f"; about {1 - covered:.0%} of the values become '{column.other}'"
+        told = max(LOST_TOLD, 3 * words.noise.std / total)
+        lost = "" if covered > 1 - told else f"; about {1 - covered:.0%} of the values become '{column.other}'"
         needed = "" if one is None or not lost else f" (a label needed about {one.discovery.threshold:,} rows)"
         columns[name] = (labelled, _labels_note(labelled) + lost + needed)
     return columns
 
 
 LOST_TOLD = 0.02
-"""Share of the values without a label from which on it is told."""
+"""Share of the values without a label from which on it is told, if it is more than noise explains."""
 MIN_COVERED = 0.2
 """An unknown column of words is left out if its labels cover less of its values: it holds keys, names or prose."""
 NO_LABELS = "too few values share a label, as in names, keys or free text, so the column is left out"
