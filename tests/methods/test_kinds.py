@@ -16,14 +16,15 @@ from sklar.schema.cell_classes import CELL_CLASSES, NULL_WORDS
 CLASSES = {
     "": "null", "12": "whole", "12.0": "whole", "-3": "-whole", "0": "zero", "0.0": "zero", "1": "one", "1.0": "one",
     "1.234": "1.234", "1,234": "1,234", "1.234,5": "1.234,5", "1,234.50": "1,234.5", "1.234.567": "1.234,5",
-    "12,5": "comma", "-12,5": "-comma", "0,123": "comma", "007": "padded", "12345678901234567": "padded",
+    "12,5": "comma1", "-12,5": "-comma1", "0,123": "comma3", "007": "padded", "12345678901234567": "padded",
     "1 234,5": "1 234,5", "1'234.5": "1'234.5", "12 %": "% .", "12,5%": "% ,", "$1,200": "$ .", "-$3.5": "$ .",
     "€ 12,50": "€ ,", "80.5kg": "kg .", "2020-01-02": "date", "2020-01-02 00:00:00": "date",
     "2020-01-02T10:00:00Z": "datetime", "31.12.2020": "day.", "12/31/2020": "month/",
     "01/02/2020 10:30": "either/ time",
     "a@b.org": "identifier", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6": "identifier", "blue": "text",
     "x" * 50: "long text",
-    "1e-3": "point", "-.5": "-point", "1.2.3": "text", "12.5,3": "text", "99.99.2020": "text", "²": "text",
+    "1e-3": "point", "-.5": "-point1", "0.12345": "point", "2.50": "point2",
+    "1.2.3": "text", "12.5,3": "text", "99.99.2020": "text", "²": "text",
 }  # fmt: skip
 
 
@@ -96,6 +97,15 @@ def test_kinds_and_formats_are_found(kind: str) -> None:
         same = column.kind == kind.split()[0] and getattr(column, "format", None) == FORMATS.get(kind)
         wrong += not same
     assert wrong <= 1
+
+
+def test_digits_after_the_decimal_sign_are_found() -> None:
+    rng = np.random.default_rng(1)
+    for digits, expected in ((1, 1), (2, 2), (3, 3), (7, None)):
+        cells = Counter(cell_class(f"{x:.{digits}f}") for x in rng.normal(170, 10, 2000))
+        noisy = {name: round(cells[name] + rng.normal(0, 50)) for name in CELL_CLASSES}
+        column: Any = decide(noisy, Noise(kind="gaussian", scale=50.0))[0]
+        assert column.kind == "real" and column.decimals == expected
 
 
 def test_a_column_below_the_noise_is_left_out_and_that_is_said() -> None:

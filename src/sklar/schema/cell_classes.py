@@ -12,10 +12,15 @@ UNITS = (*CURRENCIES, "%", "kg", "g", "mg", "km", "m", "cm", "mm", "l", "ml", "h
          "min", "s", "ms", "°C", "°F", "mmHg")  # fmt: skip
 """Signs and units that are recognized before or after a number."""
 NULL = "null"
-NUMBERS = ("zero", "one", "whole", "-whole", "point", "-point", "comma", "-comma", "1.234", "1,234", "1.234,5",
-           "1,234.5", "1 234,5", "1'234.5")  # fmt: skip
-"""Plain whole numbers, numbers with a decimal point or comma, and with signs between thousands; "1.234" and "1,234" may
-be either. A minus is told apart where no sign stands between thousands."""
+DIGITS = (1, 2, 3)
+"""Digits after the decimal sign that are told apart; more are one class."""
+FRACTIONS = tuple(
+    f"{sign}{mark}{digits}" for sign in ("", "-") for mark in ("point", "comma") for digits in (*DIGITS, "")
+)
+"""Numbers with a decimal point or comma, by their digits after it."""
+THOUSANDS = ("1.234", "1,234", "1.234,5", "1,234.5", "1 234,5", "1'234.5")
+"""Numbers with signs between thousands, of either sign; the first two may have a fraction instead."""
+NUMBERS = ("zero", "one", "whole", "-whole", *FRACTIONS, *THOUSANDS)
 AMOUNTS = tuple(f"{unit} {decimal}" for unit in UNITS for decimal in ".,")
 """Numbers with a unit, by their decimal sign."""
 DATE, DATETIME = "date", "datetime"

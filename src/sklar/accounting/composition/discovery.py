@@ -27,9 +27,9 @@ This is delta-approximate zCDP as Bun, Steinke (2016) define it. For Laplace noi
 which is at most e^epsilon P(M(D') in S) + delta since P(E') >= 1 - delta. QED.
 
 The floor lets rare labels be forgotten while counting, which bounds memory. It adds `floor - 1` to the threshold and is
-about a fiftieth of it. Approximate zCDP composes by adding rhos and deltas, adaptively (Bun, Steinke 2016, section 8), and
-(delta, rho) gives (epsilon(rho, delta'), delta + delta')-DP for every delta': the end of the proof does it again, with
-P(M(D) in S | E) <= e^epsilon P(M(D') in S | E') + delta' in place of the bound for Laplace noise.
+about a fiftieth of it. Approximate zCDP composes by adding rhos and deltas, adaptively (Bun, Steinke 2016, section 8),
+and (delta, rho) gives (epsilon(rho, delta'), delta + delta')-DP for every delta': the end of the proof does it again,
+with P(M(D) in S | E) <= e^epsilon P(M(D') in S | E') + delta' in place of the bound for Laplace noise.
 
 **Under the Gaussian filter** (`adaptive`). Let a fit make Gaussian releases and discoveries with Gaussian noise,
 adaptively, such that squared shifts sum to at most m^2 and the deltas above to at most D. Then it is (epsilon, delta_m

@@ -33,6 +33,8 @@ from sklar.schema.cell_classes import (
     CURRENCIES,
     DATE,
     DATETIME,
+    DIGITS,
+    FRACTIONS,
     NULL,
     NULL_WORDS,
     NUMBERS,
@@ -59,6 +61,8 @@ MIN_DECIMAL_SHARE = 0.15
 """Share of numbers with a fraction from which on a column is real; a few fractions may be slips."""
 MIN_ONE_SHARE, MIN_ZERO_SHARE = 0.1, 0.05
 """Shares of 1 and 0 that make a column of nothing else one of truth values, and not of counts that are mostly 0."""
+MAX_FINER_SHARE = 0.02
+"""Share of numbers that may have more digits after the decimal sign than a column is found to have."""
 MIN_UNIT_SHARE = 0.5
 """Share of a column's numbers that have a unit, for it to be part of the format."""
 _KEY_WORDS = frozenset({"id", "ids", "key", "uuid", "guid", "nr", "ssn", "iban", "email", "phone", "rowid", "index"})
@@ -173,9 +177,17 @@ def _is_plain(column: Column) -> bool:
 
 
 def _sign_counts(noisy: Mapping[str, int], noise: Noise) -> tuple[int, int, int, float]:
-    below = noisy["-whole"] + noisy["-point"] + noisy["-comma"]
-    above = noisy["one"] + noisy["whole"] + noisy["point"] + noisy["comma"]
-    return below, noisy["zero"], above, 2 * noise.std  # four classes at most
+    counts = _significant(noisy, noise)
+    signed = ("one", "whole", "-whole", *FRACTIONS)
+    below, above = (sum(counts[name] for name in signed if name.startswith("-") == minus) for minus in (True, False))
+    return below, counts["zero"], above, 2 * noise.std  # few classes of a column are there at all
+
+
+def _significant(noisy: Mapping[str, int], noise: Noise) -> dict[str, int]:
+    """The noisy counts, 0 where noise explains them; the largest class is there in any case."""
+    least = smallest_above(noise, FALSE_CLASS / len(noisy))
+    largest = max((name for name in noisy if name != NULL), key=lambda name: noisy[name])
+    return {name: max(count, 0) if count >= least or name == largest else 0 for name, count in noisy.items()}
 
 
 def _rough(number: float) -> str:
@@ -186,9 +198,7 @@ def _rough(number: float) -> str:
 
 def decide(noisy: Mapping[str, int], noise: Noise) -> tuple[Column, str]:
     """(what a column is, why it is left out, if it is), from the noisy counts of its cell classes."""
-    least = smallest_above(noise, FALSE_CLASS / len(noisy))
-    largest = max((name for name in noisy if name != NULL), key=lambda name: noisy[name])
-    counts = {name: max(count, 0) if count >= least or name == largest else 0 for name, count in noisy.items()}
+    counts = _significant(noisy, noise)
     present = sum(count for name, count in counts.items() if name != NULL)
     if present < MIN_SIGNAL * noise.std:
         return Ignore(source={"kind": "measured"}), "too few values to find out what it holds, so it is left out"
@@ -210,20 +220,36 @@ def decide(noisy: Mapping[str, int], noise: Noise) -> tuple[Column, str]:
 
 def _number_column(counts: Mapping[str, int]) -> Column:
     form = number_format(counts)
-    commas = form is not None and form.decimal == ","
-    whole = counts["zero"] + counts["one"] + counts["whole"] + counts["-whole"]
-    # Where points stand between thousands "1.234" is whole; where they do not, it has a fraction, and so on.
-    split = ("comma", "-comma", "1.234,5", "1,234") if commas else ("point", "-point", "1,234.5", "1.234")
-    fractions = sum(counts[name] for name in (*split, "1 234,5", "1'234.5"))
     numbers = sum(counts[name] for name in (*NUMBERS, *AMOUNTS))
+    # Where points stand between thousands "1.234" is whole; where they do not, it has a fraction, and so on.
+    mark = "comma" if form is not None and form.decimal == "," else "point"
+    also = ("1.234,5", "1,234") if mark == "comma" else ("1,234.5", "1.234")
+    fractions = sum(counts[name] for name in (*_fractions(mark), *also, "1 234,5", "1'234.5"))
+    whole = counts["zero"] + counts["one"]
     both = counts["one"] >= MIN_ONE_SHARE * whole and counts["zero"] >= MIN_ZERO_SHARE * whole
-    if both and counts["zero"] + counts["one"] == numbers:
+    if both and whole == numbers:
         return Boolean(spelling=(0, 1), nullable=True, source=found_source(Boolean))
     written = None if form is None else form.example
-    amounts = form is not None and bool(form.suffix or form.prefix)
-    if amounts or fractions >= MIN_DECIMAL_SHARE * numbers:
-        return Real(0, 1, format=written, nullable=True, source=found_source(Real, "lower", "upper"))
+    if (form is not None and bool(form.suffix)) or fractions >= MIN_DECIMAL_SHARE * numbers:
+        digits = _decimals(counts, mark)
+        source = found_source(Real, "lower", "upper") | ({} if digits is None else {"decimals": "measured"})
+        return Real(0, 1, format=written, decimals=digits, nullable=True, source=source)
     return Integer(0, 1, format=written, nullable=True, source=found_source(Integer, "lower", "upper"))
+
+
+def _fractions(mark: str) -> tuple[str, ...]:
+    return tuple(name for name in FRACTIONS if mark in name)
+
+
+def _decimals(counts: Mapping[str, int], mark: str) -> int | None:
+    """Digits after the decimal sign that are enough for nearly all numbers; None if many are needed or none seen."""
+    by = {digits: counts[f"{mark}{digits}"] + counts[f"-{mark}{digits}"] for digits in (*DIGITS, "")}
+    by[3] += counts["1.234" if mark == "point" else "1,234"]
+    total = sum(by.values())
+    for digits in DIGITS if total else ():
+        if by[""] + sum(by[more] for more in DIGITS if more > digits) <= MAX_FINER_SHARE * total:
+            return digits
+    return None
 
 
 def number_format(counts: Mapping[str, int]) -> NumberFormat | None:
@@ -236,8 +262,8 @@ def number_format(counts: Mapping[str, int]) -> NumberFormat | None:
         decimal, separator = (",", ".") if commas else (".", ",")
         before = unit if unit in CURRENCIES else ""
         return NumberFormat(prefix=before, suffix=unit, decimal=decimal, separator=separator)
-    points = counts["point"] + counts["-point"] + counts["1,234.5"]
-    commas = counts["comma"] + counts["-comma"] + counts["1.234,5"]
+    points = sum(counts[name] for name in (*_fractions("point"), "1,234.5"))
+    commas = sum(counts[name] for name in (*_fractions("comma"), "1.234,5"))
     spaces, quotes = counts["1 234,5"], counts["1'234.5"]
     if quotes > spaces and quotes > 0:
         return NumberFormat(decimal=".", separator="'")

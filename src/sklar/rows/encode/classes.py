@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sklar.rows.encode.arrays import Codes, Encoder
 from sklar.rows.encode.text import strings_of, text_of
-from sklar.schema.cell_classes import CELL_CLASSES, UNITS
+from sklar.schema.cell_classes import CELL_CLASSES, DIGITS, UNITS
 from sklar.schema.columns import Unknown
 from sklar.schema.number_formats import APOSTROPHES, SPACES
 
@@ -80,7 +80,7 @@ def cell_class(text: str) -> str:
         unit, number = amount["before"] or amount["after"], (amount["first"] or amount["second"]).strip(_STRIPPED)
         written = _number_class(number)
         if written is not None and written != "padded":
-            return f"{unit} {',' if written in ('comma', '1.234,5', '1 234,5') else '.'}"
+            return f"{unit} {',' if 'comma' in written or written in ('1.234,5', '1 234,5') else '.'}"
     if _IDENTIFIER.fullmatch(text):
         return "identifier"
     return "text" if len(text) <= LONG_TEXT else "long text"
@@ -97,7 +97,11 @@ def _number_class(text: str) -> str | None:
     if form == "whole":
         whole = found["whole"].partition(".")[0]
         return "zero" if whole == "0" else "one" if whole == "1" and not minus else f"{minus}whole"
-    return form if form == "padded" else f"{minus}{form}"
+    if form == "padded":
+        return form
+    fraction = re.split(r"[.,]", found[form])[-1]
+    digits = len(fraction) if fraction.isdigit() and len(fraction) in DIGITS else ""
+    return f"{minus}{form}{digits}"
 
 
 def _date_class(text: str) -> str | None:
