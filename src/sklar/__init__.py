@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         Person,
         Real,
         Schema,
+        Unknown,
         rules,
     )
     from sklar.schema.persons.tables import Tables
@@ -128,7 +129,8 @@ _HOMES = {
     "sklar.pipeline.synthesizer": "SklarSynthesizer",
     "sklar.pipeline.verify.findings": "Check Verified",
     "sklar.pipeline.verify.verify": "verify",
-    "sklar.schema": "AtMost Boolean Category Datetime Function Id Ignore Integer Never Ordinal Person Real Schema",
+    "sklar.schema": "AtMost Boolean Category Datetime Function Id Ignore Integer Never Ordinal Person Real Schema "
+    "Unknown",
     "sklar.schema.persons.tables": "Tables",
     "sklar.schema.reading": "ReadOptions",
     "sklar.schema.sdv": "read_sdv schema_from_sdv tables_from_sdv to_sdv",
@@ -143,7 +145,7 @@ __all__ = [
     "Integer", "Ledger", "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError",
     "Ordinal", "OverspendError", "Payment", "Person", "Plan", "PlanLine", "PlannedFit", "Prior", "RangeWorkload",
     "ReadOptions", "Real", "Schema", "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError",
-    "Tables", "TablesEvaluation", "UsageError", "Verified", "at_level", "attack", "attack_method", "audit",
+    "Tables", "TablesEvaluation", "Unknown", "UsageError", "Verified", "at_level", "attack", "attack_method", "audit",
     "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level", "combine", "compare", "complete",
     "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "evaluate_tables", "fit", "levels",
     "list_methods", "load", "make_key", "open_studio", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility",

@@ -113,6 +113,10 @@ class NoSignalWarning(SklarWarning):
     """The noise is so large that the released margins say next to nothing about the rows."""
 
 
+class FlatColumnWarning(NoSignalWarning):
+    """A column came out nearly all missing, unlisted or one number, as one does that is not read as it is written."""
+
+
 class NewLedgerWarning(SklarWarning):
     """A ledger without a cap was made; what was spent on the same rows elsewhere is not in it."""
 

@@ -70,9 +70,7 @@ def test_kinds_and_what_cannot_be_measured_are_listed() -> None:
     listed = {"age.kind", "age.missing_value", "sex.other", "code.integer_labels", "gone.kind", "sex.nullable"}
     assert listed <= set(made.assumed) and "key.kind" in made.public
     assert "sex.integer_labels" not in made.assumed
-    assert "age (kind, lower, upper, missing_value)" in str(
-        made
-    ) and "Marked public by the custodian: key (kind)" in str(made)
+    assert "age (kind, lower, upper, missing_value)" in str(made) and "Taken as public: key (kind)" in str(made)
     alike = sklar.fit(FRAME, sklar.Schema({"age": SCHEMA["age"], "key": sklar.Id()}), method="independent", epsilon=1)
     text = str(alike.claim)
     assert "the kind of every column; which columns may have missing values; age (lower, upper, missing_value)" in text

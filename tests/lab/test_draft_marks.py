@@ -43,7 +43,7 @@ def test_each_fact_is_refused_until_it_is_confirmed_and_then_listed(tmp_path: Pa
     data = write(tmp_path / "a.csv", "712")
     known = {"lab": sklar.Integer(0, 999, missing_value=0), "ward": sklar.Category([1, 2, 3, 4, 5])}
     known |= {"day": sklar.Datetime("2020-01-01", "2020-12-31", format="%Y-%m-%d")}
-    name = next(name for name, column in known.items() if fact in column.facts)
+    name = next(name for name, column in known.items() if fact in column.facts and column.states(fact))
     marked: Any = type(known[name])
     facts = {f: getattr(known[name], f) for f in marked.__match_args__} | {
         f: getattr(known[name], f) for f in ("missing_value", "format") if f in known[name].facts

@@ -136,7 +136,14 @@ def test_command_audit(people: Path, tmp_path: Path) -> None:
     schema = sklar.Schema({"age": sklar.Integer(30, 60), "sex": sklar.Category(["F"])})
     schema.write(tmp_path / "s.toml")
     plain = run("schema", "check", str(tmp_path / "s.toml"), str(people))
-    assert plain.exit_code == 0 and "Exact counts" not in plain.stdout
+    assert plain.exit_code == 0 and "Exact counts of private rows" in plain.stdout
+    assert "age: 76 of 200 values lie outside its bounds." in plain.stdout
+    assert "sex: only 100 of 200 values are labels of the schema." in plain.stdout
+    assert "Exact" not in run("schema", "check", str(tmp_path / "s.toml"), str(people), "--no-look").stdout
+    words = sklar.Schema({"sex": sklar.Real(0, 9)})
+    words.write(tmp_path / "w.toml")
+    told = run("schema", "check", str(tmp_path / "w.toml"), str(people)).stdout
+    assert "sex: none of 200 values can be read as numbers with a decimal point." in told
     audited = run("schema", "check", str(tmp_path / "s.toml"), str(people), "--audit", "--json")
     columns = {c["column"]: c for c in json.loads(audited.stdout)["audit"]["columns"]}
     assert (columns["age"]["below"], columns["age"]["above"], columns["age"]["inside"]) == (40, 36, 124)

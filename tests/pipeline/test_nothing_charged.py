@@ -48,7 +48,7 @@ ANY_METHOD: dict[str, dict[str, Any]] = {
     "auc_gap without a target": {"accept": {"auc_gap": 0.1}, "check_share": 0.1},
     "criteria of no name": {"accept": {"nonsense": 0.1}, "check_share": 0.1},
     "facts that nobody confirmed": {"schema": GUESSED},
-    "no schema": {"schema": None},
+    "no schema and no delta": {"schema": None, "delta": 0.0},
     "more than the cap": {"epsilon": 50.0},
     "a prior that is the table": {"prior": "people.csv"},
     "a prior without its columns": {"prior": pd.DataFrame({"q": [1, 2]})},

@@ -30,7 +30,7 @@ from sklar.rows import exact_counts, exact_label_counts, open_rows
 from sklar.rows.encode import encoder_of
 from sklar.rows.sources import open_source
 from sklar.rows.sources.frames import NarwhalsFrame
-from sklar.schema import Boolean, Category, Datetime, Integer, Ordinal, Real, Schema
+from sklar.schema import Boolean, Category, Datetime, Integer, Ordinal, Real, Schema, Unknown
 
 NULLS = ("-9", "9.50", "n/a", "2000-01-01", "")
 KINDS = (
@@ -45,6 +45,9 @@ KINDS = (
     Datetime("1990-01-01", "2030-12-31", nullable=True, calendar=[]),
     Datetime("0001-01-01", "9999-12-31", resolution="microsecond", bins=500, missing_value="2001-01-01"),
     Datetime("1990-01-01", "2030-12-31", format="%d/%m/%Y", nullable=True, calendar=[]),
+    Real(-50, 5000, bins=64, format="1.234,56 €", nullable=True),
+    Integer(-50, 5000, format="$1,234.56", nullable=True),
+    Unknown(),
 )
 ENCODERS = [encoder_of(column, nulls) for column in KINDS for nulls in ((), NULLS)]
 LABELS = Schema({"x": Category(["?"])})

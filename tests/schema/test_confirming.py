@@ -269,9 +269,9 @@ def test_who_confirmed_is_in_the_claim() -> None:
     assert "Facts of all columns confirmed by Ada." in str(whole)
 
 
-def test_a_fit_without_a_schema_says_what_to_do() -> None:
+def test_a_baseline_without_a_schema_says_what_to_do() -> None:
     with pytest.raises(UsageError, match=r"draft_schema\(data\).*schema\.questions\(\).*schema\.confirm"):
-        sklar.fit({"age": [1, 2]}, epsilon=1.0)
+        sklar.fit({"age": [1, 2]}, method="cop", no_guarantee=True)
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))

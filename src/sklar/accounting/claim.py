@@ -25,6 +25,8 @@ ACCOUNTING = {
     "pure": "pure epsilon, which simply adds up",
 }
 
+NAMES = "the names, the order and the number of columns"
+"""What is public where the kinds of columns were measured."""
 SHOWN_VALUES = 8
 """Number of stated values of one fact that the text of a claim lists."""
 RULES = "rules."
@@ -329,10 +331,12 @@ class Claim:
     def _facts(self) -> str:
         paid = tuple(fact for fact in self.measured if fact not in self.unpriced)
         known = "; ".join(part for part in (*self._of_the_table(), self._facts_by_column(self.assumed)) if part)
+        names = [NAMES] if any(fact.endswith(".kind") for fact in self.measured) else []
+        public = "; ".join([*names, *([self._facts_by_column(self.public)] if self.public else [])])
         parts = [
             f"Taken as known without looking at the rows: {known}." if known else "",
             self._kept(),
-            f"Marked public by the custodian: {self._facts_by_column(self.public)}." if self.public else "",
+            f"Taken as public: {public}." if public else "",
             f"Measured and paid for: {_listed(paid)}." if paid else "",
             f"Rules taken as public: {'; '.join(self.rules)}." if self.rules else "",
             *(self._confirmed(by, facts) for by, facts in self.confirmed),

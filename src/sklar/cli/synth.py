@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +17,6 @@ from sklar.cli.terminal.options import (
     Force,
     Json,
     SafeCsv,
-    SchemaFile,
     Seed,
     fit_settings,
     large_reading,
@@ -27,15 +28,23 @@ from sklar.cli.terminal.options import (
 from sklar.cli.terminal.progress import pass_bar, step_bar
 
 if TYPE_CHECKING:
-    from sklar.accounting.claim import Claim
+    from sklar.pipeline.model import Model
+
+
+FoundSchema = Annotated[
+    str | None,
+    typer.Option(
+        "--schema", "-s", metavar="TOML", help="Public facts about the columns; without it they are measured."
+    ),
+]
 
 
 @guarded
 @shared_options(fit=fit_settings, read=large_reading)
 def command(
-    schema: SchemaFile,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The synthetic table; - for CSV here.")],
     file: DataFile = None,
+    schema: FoundSchema = None,
     rows: Annotated[int | None, typer.Option("--rows", "-n", help="Default: about as many as the table has.")] = None,
     seed: Seed = None,
     model: Annotated[str | None, typer.Option("--model", metavar="FILE", help="Keep the model here, too.")] = None,
@@ -51,7 +60,14 @@ def command(
     public_report: Annotated[
         bool, typer.Option(help="Write what the release is worth beside it, as synthetic.public.html.")
     ] = True,
+    like_input: Annotated[
+        bool, typer.Option("--like-input", help="Write delimiter, encoding and decimal sign as the input has them.")
+    ] = False,
+    like: Annotated[
+        str | None, typer.Option("--like", metavar="FILE", help="Write them as this text file has them.")
+    ] = None,
     safe_csv: SafeCsv = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Never ask.")] = False,
     force: Force = False,
     *,
     fit: Any,
@@ -62,8 +78,12 @@ def command(
 
     Fits a model and samples from it. --model keeps the model, for more samples at no further cost.
 
+    Without a schema, what the columns hold is measured and paid for from epsilon; the schema found is written beside
+    the output, as synthetic.schema.toml. To state it in a schema leaves more for the model: see `sklar schema draft`.
+
     \b
     Example:
+      sklar synth people.csv -e 1 -o synthetic.csv
       sklar synth people.csv -s people.toml -e 1 -o synthetic.csv
     """
     from sklar.export.atomic import refuse_replacing
@@ -75,12 +95,21 @@ def command(
 
     require_data(file, read)
     refuse_json_with_data(output, json)
+    if fit["epsilon"] is None and fit["rho"] is None:
+        fit = {**fit, "epsilon": _asked_epsilon(quiet=yes or json)}
+    if like_input and like is None and file is None:
+        raise typer.BadParameter("there is no input file to follow", param_hint="--like-input")
     page = public_path(output) if public_report and _reported(output, fit["method"]) else None
-    for place, hint in ((output, "-o"), (model, "--model"), (report, "--report"), (page, "-o")):
+    found = None if schema is not None or output == STANDARD_OUTPUT else found_schema_path(output)
+    places = ((output, "-o"), (model, "--model"), (report, "--report"), (page, "-o"), (found, "-o"))
+    for place, hint in places:
         refuse_overwriting(place, force, hint)
-    refuse_replacing([model, report, page], [schema])
-    wanted = Output(path=output, rows=rows, seed=seed, safe=safe_csv, model_path=model, report_path=page, force=force)
-    facts = Schema.read(schema)
+    refuse_replacing([model, report, page, found], [schema])
+    wanted = Output(
+        path=output, rows=rows, seed=seed, safe=safe_csv, model_path=model, report_path=page, schema_path=found,
+        like=like or (file if like_input else None), force=force,
+    )  # fmt: skip
+    facts: Any = None if schema is None else Schema.read(schema)
     require_reportable(report, output)
     with pass_bar("reading rows", file) as passes:
         request = FitRequest(data=file, schema=facts, read=replace(read, progress=passes), **fit)
@@ -89,9 +118,40 @@ def command(
         read = replace(read, cache=None, spark=None)
         with step_bar("evaluating") as steps:
             report_on(file, output, fitted, report, target=fit["target"], read=read, progress=steps)
-    _tell(fitted.claim, output, count, page, json)
+    _tell(fitted, fit["epsilon"], output, count, page, found, json)
     if report is not None and not json:
         show.line(f"The report on it, for the custodian only, is in {report}.")
+
+
+def found_schema_path(output: str) -> str:
+    """Where the schema that was found goes: beside the output, as synthetic.schema.toml."""
+    return os.path.splitext(output)[0] + ".schema.toml"
+
+
+EPSILON = """\
+Epsilon bounds what anyone can learn about one person from the release, whatever else they know.
+A suspicion about a person that was held with 1% can become at most this after it:
+{table}
+1 is a usual choice for data on people, 0.1 is strict, 10 protects little. A larger epsilon is more accurate.
+Every release adds to what the table has spent: choose it before you look at any result.
+Give it as -e 1."""
+
+
+def _asked_epsilon(*, quiet: bool) -> float:
+    """Explain epsilon and ask for it where somebody can answer; else explain how to give it."""
+    from sklar.accounting.budget import risk
+
+    risks = "   ".join(f"epsilon {epsilon:g}: {risk(epsilon):.1%}" for epsilon in (0.1, 0.5, 1, 2, 3, 5, 10))
+    text = EPSILON.format(table=f"  {risks}")
+    if quiet or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise typer.BadParameter(f"epsilon has no default.\n{text}", param_hint="-e")
+    show.note(text)
+    while True:
+        said = typer.prompt("epsilon", err=True)
+        try:
+            return float(said)
+        except ValueError:
+            show.note("Write a number, as 1 or 0.5; Ctrl-C stops.")
 
 
 def require_reportable(report: str | None, output: str) -> None:
@@ -112,15 +172,34 @@ def _reported(output: str, method: str | None) -> bool:
     return output != STANDARD_OUTPUT and method not in BASELINE_NAMES
 
 
-def _tell(claim: Claim, output: str, rows: int, page: str | None, json: bool) -> None:
+def _tell(
+    fitted: Model, epsilon: float | None, output: str, rows: int, page: str | None, found: str | None, json: bool
+) -> None:
+    from sklar.pipeline.found_facts import PROTECTS_ROWS, UNFOUND
+
+    claim, facts = fitted.claim, fitted.found_facts
     if json:
-        told = {"output": output, "rows": rows, "claim": str(claim), "claim_record": claim.to_dict()}
+        told: dict[str, Any] = {"output": output, "rows": rows, "claim": str(claim), "claim_record": claim.to_dict()}
+        told |= {} if facts is None else {"found": {"share": facts.share, "columns": dict(facts.columns)}}
+        told |= {} if found is None else {"schema": found}
         show.as_json(told if page is None else {**told, "public_report": page})
-    elif output == STANDARD_OUTPUT:
+        return
+    if output == STANDARD_OUTPUT:
         show.note(str(claim))
-    else:
-        show.paragraph(str(claim))
+        return
+    if facts is not None:
+        for line in facts.lines(epsilon):
+            show.line(line)
         show.line()
-        show.line(f"{rows:,} synthetic rows are in {output}.")
-        if page is not None:
-            show.line(f"What they are worth, from releases only, is told in {page}; it may be published.")
+    show.paragraph(str(claim))
+    show.line()
+    if found is not None:
+        show.paragraph(PROTECTS_ROWS)
+        show.paragraph(UNFOUND)
+        show.line()
+    show.line(f"{rows:,} synthetic rows are in {output}.")
+    if found is not None:
+        show.line(f"The schema that was found is in {found}: edit it, and use it again with -s.")
+        show.line("To lose less: state labels and bounds that you know in it (their price is saved), or use more rows.")
+    if page is not None:
+        show.line(f"What they are worth, from releases only, is told in {page}; it may be published.")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import shutil
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO
@@ -35,11 +37,26 @@ Form = Callable[[BinaryIO, pa.Schema, Schema | None, bool], AbstractContextManag
 """(file, names and types, public facts, whether formulas are disarmed) -> what writes tables to it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextStyle:
+    """How a text file is written: what separates cells, its encoding and the decimal sign of reals."""
+
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+
+
 def write_table(
-    table: pa.Table, path: PathLike, schema: Schema | None = None, *, safe: bool = False, mode: int | None = None
+    table: pa.Table,
+    path: PathLike,
+    schema: Schema | None = None,
+    *,
+    safe: bool = False,
+    mode: int | None = None,
+    style: TextStyle | None = None,
 ) -> None:
     """Write a table; the file appears whole or not at all."""
-    write_stream([table], path, schema, safe=safe, mode=mode)
+    write_stream([table], path, schema, safe=safe, mode=mode, style=style)
 
 
 def write_stream(
@@ -51,6 +68,7 @@ def write_stream(
     rows: int | None = None,
     written: Callable[[int], None] | None = None,
     mode: int | None = None,
+    style: TextStyle | None = None,
 ) -> None:
     """Write batches one after the other in bounded memory; the file appears whole or not at all.
 
@@ -62,12 +80,16 @@ def write_stream(
         rows: Rows to come in all, to refuse early what the disk cannot hold.
         written: Told the number of rows after each batch.
         mode: Permissions of the file; by default those of any new one.
+        style: How a text file is written; with commas and points, in UTF-8, by default.
     """
     address = table_address(os.fspath(path))
     if address is not None:
         write_to_database(tables, address, written)
         return
     form = file_format(path)
+    if style is not None:
+        require_text_output(path)
+        form = partial(_csv, style=style)
     batches = iter(tables)
     first = next(batches)
     target = standard_output() if os.fspath(path) == STANDARD_OUTPUT else atomic_file(path, mode=mode)
@@ -108,13 +130,28 @@ def file_format(path: PathLike) -> Form:
     return FORMATS[suffix]
 
 
+def require_text_output(path: PathLike) -> None:
+    """Refuse a style of text for a file that is none."""
+    if file_format(path) not in (FORMATS[".csv"], FORMATS[".tsv"]):
+        raise UsageError("delimiter, encoding and decimal sign are those of text: write a .csv or .tsv file")
+
+
 @contextmanager
-def _csv(file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: bool, delimiter: str = ",") -> Generator[Write]:
-    file.write(csv_header(types.names, delimiter=delimiter, safe=safe))
+def _csv(
+    file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: bool, style: TextStyle = TextStyle()
+) -> Generator[Write]:
+    # One encoder for the whole file: UTF-16 begins with a mark, and only once.
+    encode = codecs.getincrementalencoder(style.encoding)("replace").encode
+    plain = style.encoding == "utf-8"
+
+    def put(lines: bytes) -> None:
+        file.write(lines if plain else encode(lines.decode()))
+
+    put(csv_header(types.names, delimiter=style.delimiter, safe=safe))
 
     def write(table: pa.Table) -> None:
-        for lines in csv_lines(table, schema, delimiter=delimiter, safe=safe):
-            file.write(lines)
+        for lines in csv_lines(table, schema, delimiter=style.delimiter, safe=safe, decimal=style.decimal):
+            put(lines)
 
     yield write
 
@@ -131,7 +168,7 @@ def _feather(file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: bool
 
 FORMATS: dict[str, Form] = {
     ".csv": _csv,
-    ".tsv": partial(_csv, delimiter="\t"),
+    ".tsv": partial(_csv, style=TextStyle(delimiter="\t")),
     ".parquet": _parquet,
     ".feather": _feather,
     ".arrow": _feather,
@@ -163,7 +200,12 @@ def csv_header(names: list[str], *, delimiter: str = ",", safe: bool = False) ->
 
 
 def csv_lines(
-    table: pa.Table, schema: Schema | None = None, *, delimiter: str = ",", safe: bool = False
+    table: pa.Table,
+    schema: Schema | None = None,
+    *,
+    delimiter: str = ",",
+    safe: bool = False,
+    decimal: str = ".",
 ) -> Iterator[bytes]:
     """The rows of a table, some tens of thousands at a time: quotes as in RFC 4180 and only where needed, line feeds,
     nulls empty. An empty text is written as a pair of quotes, so that it is told from a null.
@@ -171,9 +213,11 @@ def csv_lines(
     Args:
         schema: Tells how datetimes are written and which reals have no decimals.
         safe: Put an apostrophe before texts that a spreadsheet would take for a formula.
+        decimal: The decimal sign of reals.
     """
     for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
-        cells = [_cells(batch.column(i), name, schema, delimiter, safe) for i, name in enumerate(table.column_names)]
+        columns = ((batch.column(i), name) for i, name in enumerate(table.column_names))
+        cells = [_cells(array, name, schema, delimiter, safe, decimal) for array, name in columns]
         if len(cells) == 1:  # an empty line would read as no row at all
             cells = [pc.fill_null(cells[0], '""')]
         cells[-1] = pc.binary_join_element_wise(cells[-1], "\n", "", null_handling="replace", null_replacement="")
@@ -181,13 +225,16 @@ def csv_lines(
         yield _bytes(lines)
 
 
-def _cells(array: pa.Array, name: str, schema: Schema | None, delimiter: str, safe: bool) -> pa.Array:
+def _cells(array: pa.Array, name: str, schema: Schema | None, delimiter: str, safe: bool, decimal: str) -> pa.Array:
     column = schema.get(name) if schema is not None else None
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
         return _by_distinct(array, lambda texts: _text(texts, delimiter, safe))
     texts = texts_of(array, column)
     if pa.types.is_temporal(array.type):
         return _by_distinct(texts, lambda found: _quoted(found, delimiter))
+    if decimal != "." and pa.types.is_floating(array.type):
+        texts = pc.replace_substring(texts, ".", decimal)
+        return _quoted(texts, delimiter) if decimal == delimiter else texts
     return texts
 
 

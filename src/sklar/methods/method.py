@@ -20,7 +20,9 @@ from sklar.methods.expectation import Expectation
 from sklar.model.margins.margin import Margin
 from sklar.model.protocol import TableModel
 from sklar.release.door import Door
+from sklar.schema.columns import Unknown
 from sklar.schema.coordinates import Coordinates, coordinates
+from sklar.schema.numbers import Real
 from sklar.schema.persons.person import PAY_ROWS
 from sklar.schema.table import Schema
 
@@ -191,7 +193,10 @@ class Method(Generic[Options]):
 
 
 def as_if_paid(schema: Schema) -> Schema:
-    """The schema as it may come out once the number of rows of a person is paid for: what is refused then is now."""
+    """The schema as it may come out once kinds, and the rows of a person, are paid for: what is refused then is now."""
+    unknown = [name for name, column in schema.items() if isinstance(column, Unknown)]
+    if unknown:
+        schema = schema.with_columns(dict.fromkeys(unknown, Real(0, 1, nullable=True)))
     if schema.person is None or schema.person.rows != PAY_ROWS:
         return schema
     return schema.with_person(dataclasses.replace(schema.person, rows=2))

@@ -38,10 +38,50 @@ def inspect_model(stored: Stored) -> dict[str, Any]:
             for name, margin in zip(schema.modelled, stored.model.margins, strict=True)
         ],
     }
+    flat = flat_columns(stored)
+    facts |= {"warnings": flat} if flat else {}
     describe = getattr(stored.model, "describe", None)
     if describe is not None:
         facts["structure"] = describe(schema.modelled)
     return facts
+
+
+MOSTLY_LOST, MOSTLY_ONE = 0.95, 0.98
+"""Shares of missing or unlisted values, and of one number, from which on a column looks as if it was not read right."""
+
+
+def flat_columns(stored: Stored) -> tuple[str, ...]:
+    """Sentences about columns that came out nearly all missing, unlisted or one number, by the fitted margins alone.
+
+    That is how a column comes out whose values could not be read: a decimal comma where a point is stated, a date of
+    another form, labels spelled in another way.
+    """
+    schema = stored.coordinates.schema
+    said = (
+        _flat(name, schema[name], margin) for name, margin in zip(schema.modelled, stored.model.margins, strict=True)
+    )
+    return tuple(sentence for sentence in said if sentence)
+
+
+def _flat(name: str, column: Column, margin: Margin) -> str:
+    dense = margin.dense()
+    null = 0.0 if column.null_code is None else float(dense[column.null_code])
+    if null >= MOSTLY_LOST:
+        return f"{name} came out missing in {null:.0%} of the rows: is it read as it is written? {CHECK}"
+    other = 0.0 if column.other_code is None else float(dense[column.other_code])
+    if other >= MOSTLY_LOST:
+        return f"{name} came out as '{getattr(column, 'other', 'other')}' in {other:.0%} of the rows. {CHECK}"
+    if not isinstance(column, Integer | Real | Datetime) or column.value_cells <= 2:
+        return ""
+    share, at = float(dense[: column.value_cells].max()), int(dense[: column.value_cells].argmax())
+    if share < MOSTLY_ONE * (1 - null):
+        return ""
+    start = column.grid.starts[at]
+    value = from_ticks(int(start), column.resolution).isoformat() if isinstance(column, Datetime) else f"{start:g}"
+    return f"{name} came out as {value} in {share:.0%} of the rows: is it read as it is written? {CHECK}"
+
+
+CHECK = "`sklar schema check SCHEMA FILE` tells the custodian, before anything is charged."
 
 
 def structure_picture(facts: Mapping[str, Any]) -> Canvas:

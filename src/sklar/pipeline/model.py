@@ -15,6 +15,7 @@ from sklar.model.linked import LinkedModel
 from sklar.model.proportion import in_proportion
 from sklar.model.protocol import TableModel
 from sklar.pipeline.estimation.memory import REPLICAS, Memory
+from sklar.pipeline.found_facts import FoundFacts, found_facts
 from sklar.pipeline.inspection import inspect_model, structure_picture
 from sklar.pipeline.model_file import Stored, read_model, write_model
 from sklar.release.measurements import Measurement, Recorded, measurements_in
@@ -86,6 +87,11 @@ class Model:
     def measurements(self) -> tuple[Measurement, ...]:
         """What was measured: queries, noisy values and the noise, in the order in which they were asked for."""
         return measurements_in(self._stored.recorded)
+
+    @property
+    def found_facts(self) -> FoundFacts | None:
+        """What the fit measured about columns before it modelled them; None if everything was stated."""
+        return found_facts(self.schema, self._stored.fit, self._stored.model.rows_estimate)
 
     @property
     def fit_facts(self) -> Mapping[str, Any]:

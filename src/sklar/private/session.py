@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from sklar.private.door import PrivateDoor
 from sklar.private.noise import NoiseSource
 from sklar.private.recorder import Recorder, read_recorded
 from sklar.release.measurements import Recorded, RecordedLine
-from sklar.rows import hold, open_rows
+from sklar.rows import hold, is_spark_frame, open_rows
+from sklar.rows.sources import open_source
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
@@ -70,6 +71,24 @@ class Session:
     def recorded(self) -> tuple[Recorded, ...]:
         """All releases so far, step by step."""
         return tuple(self._recorder.steps)
+
+
+def column_names(data: Any, read: ReadOptions) -> tuple[str, ...]:
+    """The names of the columns of a table, which are public; no value is looked at.
+
+    A first column without a name holds row names, as R and pandas write them, and is left out.
+    """
+    if is_spark_frame(data):
+        return tuple(data.columns)
+    with closing(open_source(data, schema=None, read=replace(read, progress=None, spark=None))) as source:
+        names = tuple(source.column_names)
+    return names[1:] if len(names) > 1 and not names[0].strip() else names
+
+
+def text_dialect(data: Any, read: ReadOptions) -> tuple[str, str] | None:
+    """(delimiter, encoding) of a text file, by what was stated and its header line alone; None for other tables."""
+    with closing(open_source(data, schema=None, read=replace(read, progress=None, spark=None))) as source:
+        return getattr(source, "dialect", None)
 
 
 @contextmanager

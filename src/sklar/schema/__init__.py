@@ -5,7 +5,7 @@ schema itself), `persons` and `rules`, which give the `coordinates` that models 
 on disk.
 """
 
-from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Labels, Ordinal
+from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Labels, Ordinal, Unknown
 from sklar.schema.grid import Grid
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.persons.person import Person
@@ -36,4 +36,5 @@ __all__ = [
     "Schema",
     "Sum",
     "Together",
+    "Unknown",
 ]

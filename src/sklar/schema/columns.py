@@ -10,6 +10,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, cast, get_args
 
+from sklar.schema.cell_classes import CELL_CLASSES
 from sklar.schema.grid import MAX_CELLS
 
 Provenance = Literal["public", "assumed", "measured", "pay", "from-rows"]
@@ -23,7 +24,9 @@ BOUGHT = ("pay", "measured")
 READING = ("kind", "integer_labels", "other", "missing_value", "format", "resolution", "zone", "spelling")
 """Facts without which a column cannot be read or written."""
 UNMEASURABLE = (*READING, "levels", "parents", "calendar", "prefix")
-"""Facts that no measurement can give: somebody knows them and says so."""
+"""Facts that cannot be paid for one by one: somebody knows them and says so, or nothing is known of the column."""
+MEASURED_WITH_KIND = ("kind", "format", "resolution", "spelling")
+"""Facts of an unknown column that its classes of cells give."""
 
 Sources = tuple[tuple[str, Provenance], ...]
 """The provenance of each fact of a column, sorted by fact; facts not named are ``assumed``."""
@@ -64,6 +67,7 @@ def source_faults(sources: Sources, facts: tuple[str, ...]) -> list[str]:
     words = sorted({str(word) for _, word in sources if word not in PROVENANCES})
     faults += [f"source is '{word}'; it must be one of {', '.join(PROVENANCES)}" for word in words]
     bought = [fact for fact, word in sources if word in BOUGHT and fact in UNMEASURABLE]
+    bought = [fact for fact in bought if (fact, "measured") not in sources or fact not in MEASURED_WITH_KIND]
     if bought:
         faults.append(
             f"{', '.join(bought)} cannot be measured, so not be paid for: confirm what is known without the rows, as "
@@ -331,6 +335,24 @@ class Ignore(Column):
     kind: ClassVar[str] = "ignore"
     facts: ClassVar[tuple[str, ...]] = ("kind",)
     modelled: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(Column):
+    """Nothing is stated: kind, format, bounds and labels are measured, and paid for, before the fit."""
+
+    _: KW_ONLY
+    source: SourceMark = (("kind", "pay"),)
+
+    kind: ClassVar[str] = "unknown"
+    facts: ClassVar[tuple[str, ...]] = ("kind",)
+
+    @property
+    def value_cells(self) -> int:
+        return len(CELL_CLASSES)
+
+    def faults(self) -> list[str]:
+        return [] if self.sources == (("kind", "pay"),) else ['an unknown column has the source { kind = "pay" } alone']
 
 
 ANY_LABEL = "(any)"

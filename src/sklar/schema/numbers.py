@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from sklar.schema.calendar import PARTS, Calendar, Part, calendar_of
 from sklar.schema.columns import INT64_MAX, INT64_MIN, Column, SourceMark, is_unicode, plain
 from sklar.schema.grid import MAX_CELLS, RESOLUTIONS, Grid, Unit, integer_grid, parse_time, real_grid, span_of, to_ticks
+from sklar.schema.number_formats import format_faults
 from sklar.schema.zones import is_zone
 
 
@@ -48,6 +49,7 @@ class Integer(Ranged):
         edges: Cell edges instead of `bins`, from `lower` to `upper + 1`.
         atoms: Values that get a cell of their own on a coarser grid.
         step: All values are multiples of it, as 100; others are read as the multiple below.
+        format: How text writes the number 1234.56, as "1.234,56 €"; with a decimal point and nothing else by default.
         missing_value: What a missing or unreadable value becomes if the column is not nullable; `lower` by default.
     """
 
@@ -58,13 +60,14 @@ class Integer(Ranged):
     edges: Sequence[int] = ()
     atoms: Sequence[int] = ()
     step: int | None = None
+    format: str | None = None
     nullable: bool = False
     missing_value: int | None = None
     source: SourceMark = ()
 
     kind: ClassVar[str] = "integer"
     facts: ClassVar[tuple[str, ...]] = (
-        "kind", "lower", "upper", "bins", "edges", "atoms", "step", "nullable", "missing_value",
+        "kind", "lower", "upper", "bins", "edges", "atoms", "step", "format", "nullable", "missing_value",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -110,6 +113,7 @@ class Real(Ranged):
         decimals: Digits after the point in the output; by default those that a fit finds, or all of them. Negative ones
             are a step: -2 is step=100.
         step: All values are multiples of it, as 0.25 or 1000; others are read as the nearest one.
+        format: How text writes the number 1234.56, as "1.234,56 €"; with a decimal point and nothing else by default.
         missing_value: What a missing or unreadable value becomes if the column is not nullable; `lower` by default.
     """
 
@@ -121,13 +125,14 @@ class Real(Ranged):
     atoms: Sequence[float] = ()
     decimals: int | None = None
     step: float | None = None
+    format: str | None = None
     nullable: bool = False
     missing_value: float | None = None
     source: SourceMark = ()
 
     kind: ClassVar[str] = "real"
     facts: ClassVar[tuple[str, ...]] = (
-        "kind", "lower", "upper", "bins", "edges", "atoms", "decimals", "step", "nullable", "missing_value",
+        "kind", "lower", "upper", "bins", "edges", "atoms", "decimals", "step", "format", "nullable", "missing_value",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -345,7 +350,7 @@ def _grid_faults(column: Integer | Real, end: int | float) -> list[str]:
     edges, atoms, missing = column.edges, column.atoms, column.missing_value
     outside = missing is not None and not column.lower <= missing <= column.upper
     faults = ["missing_value must lie between lower and upper"] if outside else []
-    faults += _bins_faults(column.bins)
+    faults += [*_bins_faults(column.bins), *format_faults(column.format)]
     if edges and column.bins is not None:
         faults.append("give bins or edges, not both")
     if edges and (edges[0] != column.lower or edges[-1] != end):

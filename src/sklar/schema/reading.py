@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from typing import Any
 
@@ -77,8 +77,17 @@ class ReadOptions:
         return tuple(f.name for f in fields(ReadOptions) if getattr(self, f.name) != f.default)
 
 
-def read_options(read: ReadOptions | Mapping[str, Any] | None) -> ReadOptions:
-    """Options given as such or as a mapping of their names; what nobody knows is refused by name."""
+def read_options(read: ReadOptions | Mapping[str, Any] | None, null_values: Sequence[str] = ()) -> ReadOptions:
+    """Options given as such or as a mapping of their names, with the null values that a schema states besides.
+
+    What nobody knows is refused by name.
+    """
+    options = _given_options(read)
+    more = [text for text in null_values if text not in options.null_values]
+    return replace(options, null_values=(*options.null_values, *more)) if more else options
+
+
+def _given_options(read: ReadOptions | Mapping[str, Any] | None) -> ReadOptions:
     if read is None or isinstance(read, ReadOptions):
         return read or ReadOptions()
     if not isinstance(read, Mapping):

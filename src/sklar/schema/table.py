@@ -51,10 +51,11 @@ class Schema(Mapping[str, Column]):
         prices: What measured facts cost.
         confirmed: Who vouches for which facts, where somebody said so.
         person: Who a person is, where one may have several rows; None if each row is a person of its own.
+        null_values: Texts that stand for a missing value in every column, besides the empty one.
         notes: What a draft has to say about a column that is not confirmed yet, or under "" about all; no facts.
     """
 
-    __slots__ = ("_columns", "confirmed", "notes", "person", "prices", "rules")
+    __slots__ = ("_columns", "confirmed", "notes", "null_values", "person", "prices", "rules")
 
     def __init__(
         self,
@@ -64,6 +65,7 @@ class Schema(Mapping[str, Column]):
         *,
         person: Person | None = None,
         confirmed: Iterable[Confirmation] = (),
+        null_values: Iterable[str] = (),
         notes: Mapping[str, Sequence[str]] | None = None,
     ):
         self._columns = dict(columns)
@@ -73,6 +75,7 @@ class Schema(Mapping[str, Column]):
         self.rules = tuple(rules)
         self.prices = tuple(prices)
         self.confirmed = tuple(confirmed)
+        self.null_values = (null_values,) if isinstance(null_values, str) else tuple(null_values)
         self.notes = {name: tuple(lines) for name, lines in (notes or {}).items()}
         faults = self._faults()
         if faults:
@@ -92,10 +95,10 @@ class Schema(Mapping[str, Column]):
             return NotImplemented
         same = list(self._columns.items()) == list(other._columns.items())
         said = (self.rules, self.prices, self.confirmed) == (other.rules, other.prices, other.confirmed)
-        return same and said and self.person == other.person
+        return same and said and (self.person, self.null_values) == (other.person, other.null_values)
 
     def __hash__(self) -> int:
-        return hash((tuple(self._columns.items()), self.rules, self.prices, self.person))
+        return hash((tuple(self._columns.items()), self.rules, self.prices, self.person, self.null_values))
 
     def __repr__(self) -> str:
         person = "" if self.person is None else f", person={self.person!r}"
@@ -340,6 +343,8 @@ class Schema(Mapping[str, Column]):
                 faults += [f"column '{name}': {fault}" for fault in column.faults()]
         if not faults and not self.modelled:
             faults.append("it has no column to model: all are id or ignore")
+        if not all(isinstance(text, str) and is_unicode(text) for text in self.null_values):
+            faults.append('null_values must be a list of texts, as ["NA", "-"]')
         if self.person is not None and not isinstance(self.person, Person):
             return [*faults, "person must be a Person, as Person(key='id', rows=5)"]
         return faults or [
@@ -372,7 +377,8 @@ def schema_from_dict(document: Mapping[str, Any], notes: Mapping[str, Sequence[s
         )
     known = {name: column for name, column in columns.items() if column}
     try:
-        schema = Schema(known, rules, prices, person=person, confirmed=confirmed, notes=notes)
+        nulls = toml.null_values_in(document, faults)
+        schema = Schema(known, rules, prices, person=person, confirmed=confirmed, null_values=nulls, notes=notes)
     except SchemaError as error:
         raise SchemaError([*faults, *toml.first_hand(error.faults, broken=None in columns.values())]) from None
     if faults:
@@ -383,6 +389,7 @@ def schema_from_dict(document: Mapping[str, Any], notes: Mapping[str, Sequence[s
 def schema_to_dict(schema: Schema) -> dict[str, Any]:
     """The schema as plain dicts, lists, numbers and strings; defaults are left out."""
     document = toml.dict_from_parts(schema, schema.rules, schema.prices, schema.confirmed)
+    document |= {"null_values": list(schema.null_values)} if schema.null_values else {}
     if schema.person is not None:
         document["person"] = entry_of(schema.person)
         document |= {"steps": toml.rule_entries(schema.person.steps)} if schema.person.steps else {}

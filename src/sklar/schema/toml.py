@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from sklar.errors import OutputError, SchemaError, UsageError
-from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Ordinal
+from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Ordinal, Unknown
 from sklar.schema.confirming import Confirmation
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.prices import Price
@@ -23,9 +23,9 @@ from sklar.schema.rules import RULES, Rule
 VERSION = 1
 LARGEST_FILE = 64 << 20
 KINDS: dict[str, type[Column]] = {
-    kind.kind: kind for kind in (Category, Ordinal, Integer, Real, Boolean, Datetime, Id, Ignore)
+    kind.kind: kind for kind in (Category, Ordinal, Integer, Real, Boolean, Datetime, Id, Ignore, Unknown)
 }
-ENTRIES = ("version", "person", "columns", "rules", "steps", "prices", "confirmed")
+ENTRIES = ("version", "null_values", "person", "columns", "rules", "steps", "prices", "confirmed")
 HEADER = """\
 # Public facts about the columns of one table. Nothing here may be read off the private rows without paying for it.
 # source: public (anyone knows it), assumed (the custodian vouches for it), measured (paid from the privacy budget),
@@ -85,6 +85,15 @@ def parts_from_dict(document: Mapping[str, Any], faults: list[str]) -> Parts:
     prices = _records(Price, "price", document.get("prices", []), faults)
     confirmed = _records(Confirmation, "confirmed", document.get("confirmed", []), faults)
     return columns, rules, prices, confirmed
+
+
+def null_values_in(document: Mapping[str, Any], faults: list[str]) -> tuple[str, ...]:
+    """The texts that stand for a missing value."""
+    listed = document.get("null_values", [])
+    if isinstance(listed, list) and all(isinstance(text, str) for text in cast("list[object]", listed)):
+        return tuple(cast("list[str]", listed))
+    faults.append('null_values must be a list of texts, as ["NA", "-"]')
+    return ()
 
 
 def rules_in(document: Mapping[str, Any], key: str, faults: list[str]) -> list[Rule]:
@@ -306,6 +315,8 @@ def document_text(document: Mapping[str, Any], notes: Mapping[str, Sequence[str]
     """The document of `schema_to_dict` as TOML; notes are comments above their columns, and those of "" come first."""
     head = comments(notes.get("", ()))
     parts = [*([head] if head else []), f"version = {value_text(document['version'])}\n"]
+    if "null_values" in document:
+        parts[-1] += _entry("null_values", document["null_values"])
     parts += ["[person]\n" + _entries(document["person"])] if "person" in document else []
     for name, entry in document["columns"].items():
         parts.append(comments(notes.get(name, ())) + f"[columns.{key_text(name)}]\n" + _entries(entry))

@@ -353,14 +353,14 @@ def test_forged_facts_are_found(bought: Path, change: Callable[[Stored], Stored]
 def test_another_noisy_count_of_a_bound_gives_another_bound(bought: Path) -> None:
     def moved(stored: Stored) -> Stored:
         line, *rest = stored.fit["paid"]["releases"]
-        (entry,) = read_line(line).entries
-        # A line leaves out what was asked: any table of as many cells reads its counts.
-        cells = np.arange(entry["shape"][0], dtype=np.int32)
-        step = read_line(line).join([Counts(columns=("x",), partitions=(cells,))])
-        (table,) = step.releases
+        # A line leaves out what was asked: any tables of as many cells read its counts.
+        shapes = [entry["shape"][0] for entry in read_line(line).entries]
+        asked = [Counts(columns=("x",), partitions=(np.arange(cells, dtype=np.int32),)) for cells in shapes]
+        step = read_line(line).join(asked)
+        table, *others = step.releases
         assert isinstance(table, Measurement)
-        release = dataclasses.replace(table, values=np.roll(table.values, 40))
-        return _told(stored, releases=[record_line(dataclasses.replace(step, releases=(release,))), *rest])
+        release = dataclasses.replace(table, values=np.roll(table.values, 20))
+        return _told(stored, releases=[record_line(dataclasses.replace(step, releases=(release, *others))), *rest])
 
     assert wrong(sklar.verify(forged_in(bought, moved))) == {"price"}  # by that bound, the fit would ask otherwise
 

@@ -55,6 +55,8 @@ def command(
     show.line("Margins:")
     headings = ["column", "kind", "cells", "null", "too few to be seen", "distribution"]
     show.table(headings, [_margin(margin) for margin in facts["margins"]])
+    for sentence in facts.get("warnings", ()):
+        show.line(f"Note: {sentence}")
     if facts.get("structure"):
         show.line("Structure:")
         _structure(facts["structure"])

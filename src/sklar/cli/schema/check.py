@@ -37,7 +37,10 @@ def check(
     schema: Annotated[str, typer.Argument(metavar="TOML", help="The schema.")],
     file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="Data that should have its columns.")] = None,
     audit: Annotated[
-        bool, typer.Option("--audit", help="Also show EXACT counts of private rows: how often each value rule fires.")
+        bool, typer.Option("--audit", help="Show EXACT counts of private rows: how often each value rule fires.")
+    ] = False,
+    no_look: Annotated[
+        bool, typer.Option("--no-look", help="Look at no value of the file: not even for columns that cannot be read.")
     ] = False,
     method: MethodName = None,
     target: Target = None,
@@ -48,15 +51,16 @@ def check(
 ) -> None:
     """Check a schema, that a file has its columns, and that a method can be fitted with it.
 
-    Nothing is spent. No value of the file is looked at, unless --audit asks for exact counts of private rows that are
-    clipped, become `other`, cannot be read or are missing: these are for your eyes only.
+    Nothing is spent. Columns whose values cannot be read as the schema says, or are lost, are named with exact counts
+    of private rows: these are for your eyes only. --audit shows such counts for every column, --no-look looks at no
+    value.
 
     \b
     Example:
       sklar schema check people.toml people.csv
       sklar schema check people.toml --method dpc-gauss
     """
-    from sklar.lab.tables.checks import audit_schema, check_schema
+    from sklar.lab.tables.checks import audit_schema, check_schema, unread_columns
     from sklar.methods.registry import DEFAULT_METHOD
     from sklar.schema.table import Schema
 
@@ -66,12 +70,19 @@ def check(
     if method is None and (target is not None or option):
         method = DEFAULT_METHOD
     found = check_schema(facts, file, read, method=method, target=target, **read_options(option))
-    counts = audit_schema(file, facts, read) if audit else None
+    given = file is not None or read.sql is not None
+    counts = audit_schema(file, facts, read) if audit or (given and not no_look) else None
+    unread = unread_columns(counts, facts) if counts else ()
     if json:
-        show.as_json(found.to_dict() | ({"audit": counts.to_dict()} if counts else {}))
+        told = {"unread": unread, "notice": counts.notice} if counts else {}
+        show.as_json(found.to_dict() | told | ({"audit": counts.to_dict()} if counts and audit else {}))
         return
     _tell(schema, file, found)
-    if counts:
+    if unread and counts:
+        show.line(f"{counts.notice}")
+        for sentence in unread:
+            show.line(f"  {sentence}")
+    if counts and audit:
         _tell_counts(counts)
 
 

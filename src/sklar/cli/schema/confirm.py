@@ -31,6 +31,10 @@ HELP = (
 def command(
     schema: Annotated[str, typer.Argument(metavar="TOML", help="A drafted schema; the answers go into it.")],
     by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who answers; the claim of a fit names them.")] = "",
+    data: Annotated[
+        str | None,
+        typer.Option("--data", metavar="FILE", help="Look at these private rows first: which columns cannot be read?"),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Confirm a drafted schema, column by column.
@@ -46,9 +50,21 @@ def command(
     """
     from sklar.schema.table import Schema
 
-    with _saved(Asking(path=schema, schema=Schema.read(schema), by=by, quiet=json)) as asking:
+    facts = Schema.read(schema)
+    if data is not None:
+        _say_unread(data, facts)
+    with _saved(Asking(path=schema, schema=facts, by=by, quiet=json)) as asking:
         asking.ask_all()
     _tell(asking, json)
+
+
+def _say_unread(data: str, facts: Schema) -> None:
+    """Name columns that cannot be read as drafted, with exact counts, for the custodian's eyes only."""
+    from sklar.lab.tables.checks import audit_schema, unread_columns
+
+    counts = audit_schema(data, facts)
+    for sentence in (counts.notice, *unread_columns(counts, facts)):
+        show.note(sentence)
 
 
 @contextmanager

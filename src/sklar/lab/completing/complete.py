@@ -60,7 +60,7 @@ def complete(
     """
     if nulls not in ("draw", "keep"):
         raise UsageError('nulls is "draw" or "keep"')
-    read = read_options(read)
+    read = read_options(read, model.schema.null_values)
     to = to or form_of(data)
     if isinstance(model.table_model, LinkedModel):
         found = grow(model.table_model, model.schema, data, seed=seed, keep=nulls == "keep", read=read)

@@ -6,10 +6,20 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
+
 from sklar.lab.drafting.guess import CODE_WORDS, Guess, hints, leave_out
 from sklar.lab.drafting.labels import MOST_LABELS, category, label_text
 from sklar.lab.drafting.profile import NUMERAL, SENTINELS, Numbers, Profile, is_missing_word, numbers_of
+from sklar.lab.drafting.quantities import quantity
+from sklar.methods.facts.kinds import number_format
+from sklar.rows.encode.classes import cell_class
+from sklar.rows.encode.text import text_of
+from sklar.rows.encode.written_numbers import plain_numbers
+from sklar.schema.cell_classes import CELL_CLASSES
 from sklar.schema.columns import Boolean, truth_of
+from sklar.schema.number_formats import NumberFormat, read_number_format
 
 LAST_DIGITS = frozenset({7, 8, 9})
 """Besides SENTINELS, digits that questionnaires use for unknown and refused."""
@@ -112,18 +122,48 @@ def boolean(profile: Profile) -> Guess:
 
 
 def guess_amount(profile: Profile) -> Guess | None:
-    """Ignore with a note on how to clean the column, for amounts that are written for people."""
+    """Numbers in a format, for amounts written for people; ignore with a note if no one format reads them."""
     if profile.form != "text" or profile.distinct <= FEWEST:
         return None
     texts = [v.strip() for v in profile.values[:FIRST] if not is_missing_word(v)]
     units = {t.lstrip("+-0123456789.,").strip() for t in texts}
-    same_unit = len(units) == 1 and UNIT.fullmatch(units.pop())
+    unit = units.pop() if len(units) == 1 else ""
+    same_unit = UNIT.fullmatch(unit) is not None
     amounts = len(texts) if same_unit else sum(1 for t in texts if AMOUNT.fullmatch(t))
     decorated = sum(1 for t in texts if re.search(r"[^\d.+-]", t))
     few = profile.distinct <= MOST_LABELS and profile.distinct < 0.05 * profile.present
     if amounts < ENOUGH * len(texts) or decorated < 0.05 * len(texts) or few:
         return None
-    return leave_out(
-        "amounts written with signs, units or separators are not read as numbers. Remove these in the file (1234.50 "
-        "instead of $1,234.50, 12.5 instead of 12.5% or 12.5 km), then make it `real` with lower and upper."
+    return _formatted(profile, unit if same_unit else "") or leave_out(
+        "amounts written with signs, units or separators in several ways are not read as numbers. Write them in one "
+        "way in the file, as 1234.50, then make it `real` with lower and upper."
     )
+
+
+def _formatted(profile: Profile, unit: str) -> Guess | None:
+    """The column of numbers in the one format that reads nearly all of them; None if there is none."""
+    form = _written_format(profile, unit)
+    if form is None or read_number_format(form.example) != form:
+        return None
+    read = plain_numbers(text_of(pa.array(profile.values, pa.large_string())), form)
+    places = np.flatnonzero(read.valid)
+    plain = replace(
+        profile, values=tuple(read.entry(at).decode() for at in places.tolist()), counts=profile.counts[places]
+    )
+    numbers = numbers_of(plain)
+    words = sum(int(n) for v, n in zip(profile.values, profile.counts, strict=True) if is_missing_word(v))
+    if numbers is None or plain.present < ENOUGH * (profile.present - words):
+        return None
+    guess = quantity(plain, numbers)
+    column = replace(guess.column, format=form.example)  # type: ignore[call-arg]
+    said = f"They are written as {form.example}, which is how 1234.56 would be: `format`."
+    return Guess(column=column, notes=guess.notes).with_notes(said)
+
+
+def _written_format(profile: Profile, unit: str) -> NumberFormat | None:
+    """How most of the numbers are written, by the classes of their texts without the unit."""
+    counts = dict.fromkeys(CELL_CLASSES, 0)
+    for value, count in zip(profile.values, profile.counts.tolist(), strict=True):
+        counts[cell_class(value.strip().removesuffix(unit))] += count
+    form = number_format(counts)
+    return replace(form or NumberFormat(), suffix=unit) if unit else form

@@ -105,6 +105,11 @@ class ColumnAudit:
     unreadable: int
     missing: int
 
+    @property
+    def present(self) -> int:
+        """Rows with a value, whether it can be read or not."""
+        return self.inside + self.below + self.above + self.other + self.unreadable
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleAudit:
@@ -119,6 +124,36 @@ class RuleAudit:
         return asdict(self)
 
 
+UNREAD_SHARE = 0.2
+"""Share of the values of a column that cannot be read, or are no listed label, from which on a check says so."""
+READ_AS = {"integer": "whole numbers", "real": "numbers", "datetime": "dates or times", "boolean": "truth values"}
+
+
+def unread_columns(audit: RuleAudit, schema: Schema) -> tuple[str, ...]:
+    """Sentences about columns much of which is lost: not readable, not listed or all cut; exact, like the audit."""
+    said: list[str] = []
+    for one in audit.columns:
+        column = schema[one.column]
+        lost = one.other if isinstance(column, Labels) else one.unreadable
+        if not one.present:
+            said.append(f"{one.column}: it has no value at all in {audit.rows:,} rows.")
+        elif lost > UNREAD_SHARE * one.present:
+            few = "none" if lost == one.present else f"only {one.present - lost:,}"
+            how = "are labels of the schema" if isinstance(column, Labels) else f"can be read as {_read_as(column)}"
+            said.append(f"{one.column}: {few} of {one.present:,} values {how}.")
+        elif one.below + one.above > UNREAD_SHARE * one.present:
+            said.append(f"{one.column}: {one.below + one.above:,} of {one.present:,} values lie outside its bounds.")
+    return tuple(said)
+
+
+def _read_as(column: Column) -> str:
+    form = getattr(column, "format", None)
+    if form is not None:
+        return f"{READ_AS[column.kind]} written as {form}"
+    plain = {"integer": " in plain digits", "real": " with a decimal point", "datetime": " of the form 2024-12-31"}
+    return READ_AS[column.kind] + plain.get(column.kind, "")
+
+
 def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> RuleAudit:
     """Exact counts, by column, of rows that are clipped, become `other`, cannot be read, or are missing.
 
@@ -127,7 +162,7 @@ def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> 
         schema: The public facts to audit.
         read: How to read the table, as for `fit`.
     """
-    read = read_options(read)
+    read = read_options(read, schema.null_values)
     source = open_source(data, schema=schema, read=read)
     sorters = [_sorter(schema[name], tuple(read.null_values)) for name in schema.modelled]
     counts = np.zeros((len(sorters), len(OUTCOMES)), dtype=np.int64)

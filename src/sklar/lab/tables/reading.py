@@ -14,13 +14,13 @@ from sklar.errors import SourceError
 from sklar.lab.tables.table import Codes, ExactTable
 from sklar.rows.encode import encoder_of
 from sklar.rows.encode.arrays import one_type
-from sklar.rows.encode.coordinates import value_reader
+from sklar.rows.encode.coordinates import raw_reader, value_reader
 from sklar.rows.encode.numbers import unit_range
 from sklar.rows.sources import open_source
 from sklar.rows.sources.text import TextFile
 from sklar.sample.rng import substreams
 from sklar.schema import Column, Schema
-from sklar.schema.numbers import Ranged
+from sklar.schema.numbers import Integer, Ranged, Real
 from sklar.schema.reading import ReadOptions, read_options
 
 ROWS_KEPT = 2_000_000
@@ -49,9 +49,10 @@ def read_table(
         rows_kept: The most rows to keep.
     """
     try:
-        read = read_options(read)
+        read = read_options(read, schema.null_values)
         source = open_source(data, schema=schema, read=read)
-        readers = [_reader(schema[name], tuple(read.null_values)) for name in schema.modelled]
+        reader_of = _sampled_reader if role == "synthetic" else _reader
+        readers = [reader_of(schema[name], tuple(read.null_values)) for name in schema.modelled]
         kept = _Kept(rows_kept, rng)
         with ThreadPoolExecutor(usable_cores()) as pool:
             for batch in source.batches(schema.modelled):
@@ -163,6 +164,25 @@ def _reader(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], Cod
         if values is None:
             return codes, np.append(starts, np.nan)[np.minimum(codes, len(starts))]
         return codes, np.where(codes == column.null_code, np.nan, values(array)[0])
+
+    return read
+
+
+def _sampled_reader(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], CodedColumn]:
+    """As `_reader`, for synthetic tables: their numbers have a decimal point unless they follow a format.
+
+    Samples never have signs between thousands, so that what reads as a plain number is one.
+    """
+    if not isinstance(column, Integer | Real) or column.format is None:
+        return _reader(column, null_values)
+    plain = replace(column, format=None)
+    readers, missing_of = [_reader(one, null_values) for one in (plain, column)], raw_reader(plain, null_values)
+
+    def read(array: Any) -> CodedColumn:
+        (codes, numbers), (written, written_numbers) = (reader(array) for reader in readers)
+        _, missing = missing_of(array)
+        assert numbers is not None and written_numbers is not None
+        return np.where(missing, written, codes), np.where(missing, written_numbers, numbers)
 
     return read
 

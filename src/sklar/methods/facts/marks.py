@@ -13,7 +13,7 @@ from typing import Any
 
 from sklar.errors import SchemaError
 from sklar.model.margins.margin import Margin
-from sklar.schema.columns import ANY_LABEL, Category, Column, Labels
+from sklar.schema.columns import ANY_LABEL, Category, Column, Labels, Unknown
 from sklar.schema.confirming import MEASURABLE
 from sklar.schema.coordinates import Difference, fitted_coordinates
 from sklar.schema.numbers import Integer, Real
@@ -45,6 +45,19 @@ def labels_to_pay(schema: Schema) -> tuple[str, ...]:
     return tuple(name for name, fact in schema.facts_by_provenance(PAY) if fact == "values")
 
 
+def unknown_columns(schema: Schema) -> tuple[str, ...]:
+    """Columns of which nothing is stated."""
+    return tuple(name for name, column in schema.items() if isinstance(column, Unknown))
+
+
+def needed_columns(schema: Schema) -> frozenset[str]:
+    """Columns that rules or the person speak of: they cannot be left out."""
+    named = [name for rule in schema.rules for name in rule.columns]
+    if schema.person is not None:
+        named += [*schema.person.static, *([] if schema.person.order is None else [schema.person.order])]
+    return frozenset(named)
+
+
 def listed_facts(schema: Schema) -> dict[str, tuple[Any, ...]]:
     """The bounds and labels stated under "pay" marks, by "column.fact"; the stand-in for unknown labels is none."""
     marked = [pair for pair in schema.facts_by_provenance(PAY) if pair[1] in ("lower", "upper", "values")]
@@ -64,6 +77,8 @@ def require_payable(schema: Schema) -> None:
 
 
 def _column_faults(column: Column) -> list[str]:
+    if isinstance(column, Unknown):
+        return []
     paid = [fact for fact, word in column.sources if word == PAY]
     unmeasurable = [fact for fact in paid if fact not in MEASURABLE and column.states(fact)]
     faults = [f"{fact} cannot be measured: confirm it, or delete it" for fact in unmeasurable]
@@ -78,7 +93,13 @@ def _column_faults(column: Column) -> list[str]:
 
 def _rule_faults(schema: Schema) -> list[str]:
     paid = {*bounds_to_pay(schema), *labels_to_pay(schema)}
+    unknown = set(unknown_columns(schema))
     return [
+        f"rule {i} ({rule.kind}): nothing is known of '{name}' yet: state its kind"
+        for i, rule in enumerate(schema.rules, 1)
+        for name in rule.columns
+        if name in unknown
+    ] + [
         f"rule {i} ({rule.kind}): it names values of '{name}', which are yet to be measured: pay first"
         for i, rule in enumerate(schema.rules, 1)
         if not isinstance(rule, AtMost | Ratio)

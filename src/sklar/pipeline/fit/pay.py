@@ -12,7 +12,7 @@ from sklar.accounting.calibrate import calibrate
 from sklar.accounting.ledger import fits_total
 from sklar.accounting.unit import Neighbours, Unit, unit_of
 from sklar.errors import BudgetError, UsageError
-from sklar.methods.facts.fit import label_threshold, measured_columns, settled
+from sklar.methods.facts.fit import FactsOptions, label_threshold, measured_columns, settled
 from sklar.methods.facts.marks import labels_to_pay, must_pay, require_payable
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.paid import measured, set_aside
@@ -101,12 +101,13 @@ def pay(
         return Payment(schema=free.schema, notes=free.notes, epsilon=0.0, delta=0.0, rho=0.0, ledger=None)
     set_aside(budget, labels=bool(labels_to_pay(facts)))  # refuses before a ledger is made
     warn_of_large_epsilon(budget)
-    options = read_options(read)
+    options = read_options(read, facts.null_values)
     book = open_book(data, ledger, neighbours or "add-remove", new_ledger=new_ledger, sql=options.sql)
     unit = unit_of(facts.person, neighbours or book.header.neighbours, rows_per_person, options.null_values)
     require_addable(facts.prices, unit, book)
     wall = open_wall(data, book, unit, resume=resume, read=options)
-    with measured(facts, budget, unit, wall, book, options.assumptions, keep_listed=keep_listed) as (found, session):
+    asked = FactsOptions(marked=facts, keep_listed=keep_listed)
+    with measured(asked, budget, unit, wall, book, options.assumptions) as (found, session):
         warn_of_ledgers(data, book, (session.record,))
     total = fits_total((session.record,))
     path = None if book.path is None else str(book.path)

@@ -11,10 +11,12 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.unit import Neighbours
 from sklar.errors import BudgetError, UsageError
 from sklar.given_numbers import plain_options
+from sklar.methods.facts.kinds import unknown_schema
 from sklar.methods.method import Method
 from sklar.methods.registry import BASELINE_NAMES, find_method, hand_over_method
 from sklar.pipeline.accept import Criteria, read_criteria
 from sklar.pipeline.fit.prior import as_prior
+from sklar.private.session import column_names
 from sklar.schema.persons.tables import Tables
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
@@ -27,8 +29,6 @@ NO_SCHEMA = (
     "sklar.fit(data, schema, epsilon=1.0). At a terminal: sklar schema draft FILE -o s.toml, then sklar schema confirm "
     "s.toml"
 )
-DEFAULT_PAY_SHARE = 0.1
-"""Share of the budget that pays for facts, where the schema marks any to be measured first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,19 +54,21 @@ class FitRequest:
     resume: bool = True
     read: ReadOptions = field(default_factory=ReadOptions)
     seed: int | None = None
-    pay_share: float = DEFAULT_PAY_SHARE
+    pay_share: float | None = None
     check_share: float = 0.0
     accept: Criteria | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         if self.schema is None:
-            raise UsageError(NO_SCHEMA)
+            if not self.private:
+                raise UsageError(NO_SCHEMA)
+            object.__setattr__(self, "schema", unknown_schema(column_names(self.data, read_options(self.read))))
         if isinstance(self.schema, Tables):
             object.__setattr__(self, "schema", self.schema.schema)
         if not isinstance(self.schema, Schema):
             object.__setattr__(self, "schema", Schema.read(self.schema))
-        object.__setattr__(self, "read", read_options(self.read))
+        object.__setattr__(self, "read", read_options(self.read, self.schema.null_values))
         object.__setattr__(self, "prior", as_prior(self.prior))
         object.__setattr__(self, "options", plain_options(self.options))
         if isinstance(self.method, Method):

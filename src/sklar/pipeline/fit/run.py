@@ -17,7 +17,7 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import plan_events
 from sklar.accounting.ledger import FitRecord, Ledger
 from sklar.accounting.unit import Neighbours, Unit, unit_of
-from sklar.errors import BudgetError, TableTooLargeError, UsageError
+from sklar.errors import BudgetError, FlatColumnWarning, TableTooLargeError, UsageError, warn_user
 from sklar.methods.evidence import Setting, measure_all
 from sklar.methods.facts.marks import with_found_digits
 from sklar.methods.method import Method, as_if_paid
@@ -25,10 +25,10 @@ from sklar.notebook import notebook_bar
 from sklar.pipeline.accept import Criteria, refusal
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.claim import declared_digest, make_claim, settings_digest
-from sklar.pipeline.fit.paid import OpenWall, Paid, paid_first
+from sklar.pipeline.fit.paid import OpenWall, Paid, PaidStage, paid_first
 from sklar.pipeline.fit.prices import require_addable, stated_digest, step_costs, with_own_price
 from sklar.pipeline.fit.prior import count_prior, require_public
-from sklar.pipeline.fit.request import DEFAULT_DELTA, DEFAULT_PAY_SHARE, FitRequest, fit_request
+from sklar.pipeline.fit.request import DEFAULT_DELTA, FitRequest, fit_request
 from sklar.pipeline.fit.warnings import (
     warn_of_copied_prior,
     warn_of_large_delta,
@@ -36,6 +36,7 @@ from sklar.pipeline.fit.warnings import (
     warn_of_new_moment,
     warn_of_weak_margins,
 )
+from sklar.pipeline.inspection import flat_columns
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored
 from sklar.pipeline.versions import versions
@@ -73,7 +74,7 @@ def fit(
     resume: bool = True,
     read: ReadOptions | Mapping[str, Any] | None = None,
     seed: int | None = None,
-    pay_share: float = DEFAULT_PAY_SHARE,
+    pay_share: float | None = None,
     check_share: float = 0.0,
     accept: Criteria | Mapping[str, Any] | str | PathLike[str] | None = None,
     **options: Any,
@@ -84,8 +85,8 @@ def fit(
         data: A file (CSV, TSV, Parquet, Arrow) or a folder of them, the URL of a table in a database, a data frame
             (also of Spark), or anything that speaks Arrow.
         schema: Public facts about the columns, or the path of a schema file. For `Tables` the data are a mapping of
-            both tables, a folder with a file for each, or a database. It cannot do without; `draft_schema` makes
-            a first one, to be confirmed.
+            both tables, a folder with a file for each, or a database. Without one, kinds, bounds and labels are
+            measured and paid for from the budget: only the names and the number of columns are taken as public.
         method: A name from `sklar methods`, or a `Method` of your own; the DP vine by default.
         epsilon: The privacy budget. It has no default: choose it.
         delta: What may be added to exp(epsilon) times a probability; 0 means Laplace noise only.
@@ -103,7 +104,8 @@ def fit(
         resume: Take up an unfinished fit of the same settings, if the ledger has one.
         read: How to read the source.
         seed: Refused for private methods: seeded noise would void the guarantee. Seed the samples instead.
-        pay_share: Share of the budget that pays for the facts which the schema marks "pay", if any.
+        pay_share: Share of the budget that pays for the facts which the schema marks "pay", if any; by default a tenth,
+            or what columns of unknown kinds need.
         check_share: Share of the budget for tables that the model is not fitted to, and that check it in its report;
             none by default.
         accept: Criteria (typical_error, auc_gap, contradictions, confidence), or a TOML file of them, that the model
@@ -291,25 +293,26 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, setting: Setting[Any
     reading = opened.request.read.assumptions
     found = with_own_price(found, paid.schema, records, opened.budget, opened.book, reading).without_notes()
     prior = setting.prior
-    return Model(
-        Stored(
-            schema=found,
-            claim=make_claim(
-                found,
-                opened.method,
-                records,
-                opened.budget,
-                opened.book,
-                reading,
-                prior,
-                criteria=opened.request.accept is not None,
-            ),
-            fit=_fit_facts(opened, setting, session, paid),
-            recorded=session.recorded,
-            model=model,
-            prior=prior,
-        )
+    stored = Stored(
+        schema=found,
+        claim=make_claim(
+            found,
+            opened.method,
+            records,
+            opened.budget,
+            opened.book,
+            reading,
+            prior,
+            criteria=opened.request.accept is not None,
+        ),
+        fit=_fit_facts(opened, setting, session, paid),
+        recorded=session.recorded,
+        model=model,
+        prior=prior,
     )
+    for sentence in flat_columns(stored):
+        warn_user(sentence, FlatColumnWarning)
+    return Model(stored)
 
 
 def open_wall(
@@ -397,16 +400,20 @@ def _fit_facts(opened: _Opened, setting: Setting[Any], session: Session, paid: P
         "versions": versions(),
         **_declared(opened.request, setting.prior),
         **({"reading": reading} if (reading := opened.request.read.assumptions) else {}),
-        **({"paid": _bought(paid)} if paid.records else {}),
+        **({} if paid.kinds is None else {"kinds": _bought(paid.kinds)}),
+        **({} if paid.facts is None else {"paid": _bought(paid.facts)}),
     }
 
 
-def _bought(paid: Paid) -> dict[str, Any]:
-    assert paid.asked is not None
+def _bought(stage: PaidStage) -> dict[str, Any]:
     # The queries follow from the schema that was asked by, which is told: only the values need be kept.
-    lines = [record_line(step) for step in paid.recorded]
-    asked = schema_to_toml(paid.asked)
-    return {"asked": asked, "notes": paid.notes, "releases": lines, **_reserved_amounts(paid.records[0])}
+    return {
+        "asked": schema_to_toml(stage.asked),
+        "notes": stage.notes,
+        "releases": [record_line(step) for step in stage.session.recorded],
+        "label_weight": stage.label_weight,
+        **_reserved_amounts(stage.session.record),
+    }
 
 
 def _reserved_amounts(record: FitRecord) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.fitted import Fitted
 from sklar.inference.tables import model_tables, shares_of_rows
 from sklar.pipeline.accept import found_out
-from sklar.pipeline.inspection import inspect_model
+from sklar.pipeline.inspection import flat_columns, inspect_model
 from sklar.pipeline.model_file import Stored, model_digest
 from sklar.pipeline.public_report.columns import ColumnFinding, column_finding
 from sklar.pipeline.public_report.pairs import PairFinding, pair_findings
@@ -167,7 +167,7 @@ def _report(
         claim=str(stored.claim), label=stored.claim.label, method=stored.claim.method, rows=stored.model.rows_estimate,
         dictionary=tuple((name, describe_column(column)) for name, column in stored.schema.items()),
         trust=tuple(trusted(columns, pairs, errors, held, stored.model.rows_estimate)),
-        doubt=tuple(doubted(columns, pairs, bad, hidden_transitions(fitted, pairs))),
+        doubt=(*flat_columns(stored), *doubted(columns, pairs, bad, hidden_transitions(fitted, pairs))),
         columns=columns, pairs=pairs, checked=tuple(checked), errors=errors,
         held=held,
         accepted=stored.fit.get("accepted", {}), prior=stored.prior is not None,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sklar.export.frames import Fill
+    from sklar.export.write import TextStyle
     from sklar.pipeline.model import Model
 
 SampleForm = Literal["matched", "iid", "binary"]
@@ -42,6 +43,7 @@ class SampleRequest:
     safe: bool = False
     persons: bool = False
     force: bool = False
+    style: TextStyle | None = None
 
 
 def sample_to_file(
@@ -66,7 +68,9 @@ def sample_to_file(
     if in_memory:
         _whole_to_file(model, path, rows, asked, told)
     else:
-        write_stream(_tables(model, rows, asked), path, model.schema, safe=asked.safe, rows=rows, written=told)
+        write_stream(
+            _tables(model, rows, asked), path, model.schema, safe=asked.safe, rows=rows, written=told, style=asked.style
+        )
     return rows
 
 
@@ -132,7 +136,7 @@ def _tables_to_folder(model: Model, folder: str | PathLike[str], asked: SampleRe
     tables = model.sample_persons(asked.rows, seed=asked.seed, given=asked.given)
     make_folder(folder)
     for name, path in files.items():
-        write_table(tables[name], path, schemas[name], safe=asked.safe)
+        write_table(tables[name], path, schemas[name], safe=asked.safe, style=asked.style)
     return sum(table.num_rows for table in tables.values())
 
 
@@ -143,7 +147,7 @@ def _persons_to_file(model: Model, path: str | PathLike[str], asked: SampleReque
     if asked.fill is not None or asked.form == "binary":
         raise UsageError("whole persons are drawn as they are: no filling and no binary table goes with that")
     table = model.sample_persons(asked.rows, seed=asked.seed, given=asked.given, iid=asked.form == "iid")
-    write_table(table, path, model.schema, safe=asked.safe)
+    write_table(table, path, model.schema, safe=asked.safe, style=asked.style)
     return table.num_rows
 
 
@@ -164,7 +168,7 @@ def _whole_to_file(
     table = model.sample_table(rows, seed=asked.seed, given=asked.given, iid=asked.form == "iid", drawn=tell)
     if asked.fill is not None:
         table = filled(table, model.schema, asked.fill, like=None, seed=asked.seed)
-    write_table(table, path, model.schema, safe=asked.safe)
+    write_table(table, path, model.schema, safe=asked.safe, style=asked.style)
     told(rows - early)
 
 

@@ -44,9 +44,9 @@ TOLD = ("method", "guarantee", "accounting", "neighbours", "rows_per_person", "p
         "numerics")  # fmt: skip
 """What a claim says that follows from schema and releases, and must be as it follows."""
 FIT_FACTS = {"method", "options", "asked", "fit", "budget", "allowance", "unit", "rows", "seed", "steps", "versions",
-             "paid", "check_share", "accepted", "prior", "person", "reading"}  # fmt: skip
+             "kinds", "paid", "check_share", "accepted", "prior", "person", "reading"}  # fmt: skip
 """All that a file tells about a fit, and, next, about what it paid for."""
-PAID_FACTS = {"asked", "notes", "releases", "fit", "budget", "allowance"}
+PAID_FACTS = {"asked", "notes", "releases", "label_weight", "fit", "budget", "allowance"}
 VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,40}")
 """How libraries name their versions."""
 FIT_NAME = re.compile("([0-9a-f]{16})?")
@@ -89,9 +89,9 @@ def _facts(stored: Stored, again: Refit) -> Check:
     wrong += [name for name in follows if name not in schema]
     if wrong:
         return Check(part="facts", ok=False, says=f"What it says of '{wrong[0]}' is not what was asked or released.")
-    notes = tuple(stored.fit.get("paid", {}).get("notes", ()))
-    if (schema.names, schema.rules, schema.person, schema.confirmed, notes) != (
-        follows.names, follows.rules, follows.person, follows.confirmed, again.notes
+    notes = tuple(note for stage in ("kinds", "paid") for note in stored.fit.get(stage, {}).get("notes", ()))
+    if (schema.names, schema.rules, schema.person, schema.null_values, schema.confirmed, notes) != (
+        follows.names, follows.rules, follows.person, follows.null_values, follows.confirmed, again.notes
     ):  # fmt: skip
         says = "Its rules, who a person is, or who confirmed what, are not those of the fit."
         return Check(part="facts", ok=False, says=says)
@@ -152,8 +152,9 @@ def _steps_told(stored: Stored, again: Refit) -> bool:
     facts, told = stored.fit, stored.fit["steps"]
     steps = step_costs(again.records)
     near = len(told) == len(steps) and all(_same_step(a, b) for a, b in zip(told, steps, strict=True))
-    named = [facts.get("fit", ""), *([facts["paid"]["fit"]] if "paid" in facts else [])]
-    known = set(facts) <= FIT_FACTS and set(facts.get("paid", {})) <= PAID_FACTS
+    bought = [facts[stage] for stage in ("kinds", "paid") if stage in facts]
+    named = [facts.get("fit", ""), *(one["fit"] for one in bought)]
+    known = set(facts) <= FIT_FACTS and all(set(one) <= PAID_FACTS for one in bought)
     made = facts.get("versions", {})
     plain = all(FIT_NAME.fullmatch(name) for name in named) and set(made) <= set(versions())
     plain = plain and all(VERSION.fullmatch(str(version)) for version in made.values())

@@ -9,7 +9,7 @@ same lines as any ledger (`sklar.accounting.ledger.filters`), so what it adds up
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sklar.accounting.allowance import Allowance
@@ -20,19 +20,22 @@ from sklar.accounting.ledger import FitAccount, FitRecord, Ledger, memory_ledger
 from sklar.accounting.unit import Unit, unit_of
 from sklar.errors import DoorError
 from sklar.methods.evidence import Setting
+from sklar.methods.facts.fit import LABEL_WEIGHT, FactsOptions, asked_schema, measure_facts, measuring_schema, settled
 from sklar.methods.facts.fit import NAME as FACTS
-from sklar.methods.facts.fit import asked_schema, measure_facts, measuring_schema
+from sklar.methods.facts.kinds import NAME as KINDS
+from sklar.methods.facts.kinds import classes_schema, measure_kinds
 from sklar.methods.facts.marks import with_found_digits, without_found_digits
 from sklar.methods.method import Method
 from sklar.methods.registry import find_method
 from sklar.model.protocol import TableModel
 from sklar.pipeline.fit.claim import declared_digest, settings_digest
-from sklar.pipeline.fit.paid import facts_digest, facts_setting, priced
+from sklar.pipeline.fit.paid import Signs, facts_digest, facts_setting, kinds_setting, priced, priced_kinds
 from sklar.pipeline.fit.prices import stated_digest, with_own_price
 from sklar.pipeline.model_file import Stored
 from sklar.release.measurements import Recorded, line_digest, read_line, record_line
 from sklar.release.replay import ReplayDoor
 from sklar.sample.rng import generator
+from sklar.schema.columns import MEASURED_WITH_KIND
 from sklar.schema.coordinates import coordinates, fitted_coordinates
 from sklar.schema.persons.person import declared_of
 from sklar.schema.table import Schema, schema_from_toml, schema_to_toml
@@ -64,6 +67,8 @@ def _require_person(stored: Stored, unit: Unit) -> None:
     said = unit_of(person, unit.neighbours, unit.rows_per_person if person is None else 1, nulls)
     if said != unit or stored.fit.get("person") != (None if person is None else declared_of(person)):
         raise DoorError("the schema tells of other persons than the record of the fit")
+    if not set(stored.schema.null_values) <= set(nulls):
+        raise DoorError("the schema tells of other missing values than the record of the fit")
 
 
 def refit(stored: Stored) -> Refit:
@@ -75,10 +80,10 @@ def refit(stored: Stored) -> Refit:
     facts = stored.fit
     method = find_method(facts["method"], facts.get("check_share", 0.0))
     options = method.stored_options(facts["options"])
-    unit, paid = Unit(**facts["unit"]), facts.get("paid")
+    unit = Unit(**facts["unit"])
     _require_person(stored, unit)
     ledger = memory_ledger(neighbours=unit.neighbours)
-    before = _before(stored) if paid is None else _paid(ledger, stored, unit)
+    before = _before(ledger, stored, unit)
     schema = fitted_coordinates(before.schema, (margin.column for margin in stored.model.margins)).schema
     budget, allowance = Budget(**facts["budget"]), Allowance(**facts["allowance"])
     _require_public_facts(facts, unit)
@@ -91,7 +96,8 @@ def refit(stored: Stored) -> Refit:
     door.require_end()
     lines = method.plan(schema, options) if method.plan is not None else ()
     plan = plan_events(allowance, unit, lines) if lines else None
-    seen = before.schema.with_prices(price for price in before.schema.prices if price.fit != before.measurement)
+    first = {record.id for record in before.records}
+    seen = before.schema.with_prices(price for price in before.schema.prices if price.fit not in first)
     settings = settings_digest(
         seen, method, options, budget, unit, paid=before.measurement, version=stored.claim.version
     )
@@ -101,7 +107,7 @@ def refit(stored: Stored) -> Refit:
     )  # fmt: skip
     fit = _charged(ledger, account, stored.recorded, door.events)
     records = (*before.records, replace(fit, id=facts.get("fit", "")))
-    _require_own_prices(stored, {record.id for record in records}, paid is not None)
+    _require_own_prices(stored, [record.id for record in records])
     found = with_found_digits(before.schema, model.margins)
     asked = Budget(**facts.get("asked", facts["budget"]))
     found = with_own_price(found, before.schema, records, asked, ledger, reading_of(stored))
@@ -122,11 +128,12 @@ def reading_of(stored: Stored) -> tuple[tuple[str, str], ...]:
     return tuple((str(name), str(text)) for name, text in stored.fit.get("reading", ()))
 
 
-def _require_own_prices(stored: Stored, own: set[str], paid: bool) -> None:
+def _require_own_prices(stored: Stored, own: Sequence[str]) -> None:
     """Refuse prices under the fit's own name for facts that it did not find or pay for: they would not be counted."""
-    if len(own) < 1 + paid:
+    if len(set(own)) < len(own):
         raise DoorError("the fit and the measurement of its facts have one name")
-    found = {"decimals", "lower", "upper", "values", "rows"} if paid else {"decimals"}
+    found = {"decimals"} | ({"lower", "upper", "values", "rows"} if "paid" in stored.fit else set())
+    found |= set(MEASURED_WITH_KIND) if "kinds" in stored.fit else set()
     for price in stored.schema.prices:
         strange = [fact for fact in price.facts if fact.rpartition(".")[2] not in found]
         if price.fit in own and strange:
@@ -140,6 +147,7 @@ class _Before:
     schema: Schema
     notes: tuple[str, ...] = ()
     records: tuple[FitRecord, ...] = ()
+    signs: Signs = field(default_factory=dict[str, tuple[int, int, int, float]])
 
     @property
     def measurement(self) -> str:
@@ -147,38 +155,78 @@ class _Before:
         return "".join(record.id for record in self.records)
 
 
-def _before(stored: Stored) -> _Before:
-    """Of a fit that paid for nothing."""
+def _before(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
+    """The schema that the fit began with, with what it paid for first replayed from what was asked and released."""
+    if "kinds" in stored.fit:
+        found = _kinds(ledger, stored, unit)
+        return found if "paid" not in stored.fit else _paid(ledger, stored, unit, found)
+    if "paid" in stored.fit:
+        return _paid(ledger, stored, unit, None)
     own = stored.fit.get("fit", "")
     rest = [price for price in stored.schema.prices if price.fit != own]
     return _Before(schema=without_found_digits(stored.schema, own).with_prices(rest))
 
 
-def _paid(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
-    """The measurement of facts, replayed from what was asked and what was released."""
-    paid, reading = stored.fit["paid"], reading_of(stored)
-    if "asked" not in paid:
-        raise DoorError("the file does not tell what was asked of the facts it paid for: an older Sklar made it")
-    asked = schema_from_toml(paid["asked"])
-    if schema_to_toml(asked_schema(asked)) != paid["asked"]:
-        raise DoorError("what was asked of the facts says more than what is asked")
-    budget, allowance = Budget(**paid["budget"]), Allowance(**paid["allowance"])
-    public = measuring_schema(asked)
-    setting = facts_setting(coordinates(public).schema, asked, allowance, unit)
-    door = ReplayDoor(unit=unit, recorded=[read_line(line) for line in paid["releases"]])
+def _kinds(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
+    """The measurement of kinds."""
+    bought, reading = stored.fit["kinds"], reading_of(stored)
+    asked, budget, allowance = _asked(bought)
+    public = classes_schema(asked)
+    setting = kinds_setting(coordinates(public).schema, asked, allowance, unit)
+    door = _replayed(bought, unit)
+    found = measure_kinds(setting, door)
+    _require_same(door, bought)
+    account = ledger.reserve(
+        method=KINDS, budget=budget, allowance=allowance, unit=unit, seed=0,
+        fingerprint=facts_digest(public, budget, unit, stored.claim.version, method=KINDS) + stated_digest(reading),
+    )  # fmt: skip
+    record = replace(_charged(ledger, account, door.steps, door.events), id=bought["fit"])
+    schema = priced_kinds(found.schema, asked, record, budget, ledger, reading)
+    if "paid" not in stored.fit:
+        schema = settled(schema, schema).schema
+    return _Before(schema=schema, notes=found.notes, records=(record,), signs=found.signs)
+
+
+def _paid(ledger: Ledger, stored: Stored, unit: Unit, kinds: _Before | None) -> _Before:
+    """The measurement of bounds and labels, after that of kinds if there was one."""
+    bought, reading = stored.fit["paid"], reading_of(stored)
+    asked, budget, allowance = _asked(bought)
+    if kinds is not None and asked_schema(kinds.schema) != asked:
+        raise DoorError("the bounds and labels that were asked for are not those of the kinds that were found")
+    public, weight = measuring_schema(asked), bought.get("label_weight", LABEL_WEIGHT)
+    options = FactsOptions(marked=asked, label_weight=weight, signs={} if kinds is None else kinds.signs)
+    setting = facts_setting(coordinates(public).schema, options, allowance, unit)
+    door = _replayed(bought, unit)
     facts = measure_facts(setting, door)
-    door.require_end()
-    recorded = door.steps
-    if [record_line(step) for step in recorded] != list(paid["releases"]):
-        raise DoorError("the record of what was paid for says more than was released")
+    _require_same(door, bought)
     account = ledger.reserve(
         method=FACTS, budget=budget, allowance=allowance, unit=unit, seed=0,
         fingerprint=facts_digest(public, budget, unit, stored.claim.version) + stated_digest(reading),
     )  # fmt: skip
-    fit = _charged(ledger, account, recorded, door.events)
-    record = replace(fit, id=paid["fit"])
+    record = replace(_charged(ledger, account, door.steps, door.events), id=bought["fit"])
     schema = priced(facts.schema, asked, record, budget, ledger, reading)
-    return _Before(schema=schema, notes=facts.notes, records=(record,))
+    first = _Before(schema=schema) if kinds is None else kinds
+    return _Before(schema=schema, notes=(*first.notes, *facts.notes), records=(*first.records, record))
+
+
+def _asked(bought: Mapping[str, Any]) -> tuple[Schema, Budget, Allowance]:
+    """What a measurement of facts was asked for, and what it could spend."""
+    if "asked" not in bought:
+        raise DoorError("the file does not tell what was asked of the facts it paid for: an older Sklar made it")
+    asked = schema_from_toml(bought["asked"])
+    if schema_to_toml(asked_schema(asked)) != bought["asked"]:
+        raise DoorError("what was asked of the facts says more than what is asked")
+    return asked, Budget(**bought["budget"]), Allowance(**bought["allowance"])
+
+
+def _replayed(bought: Mapping[str, Any], unit: Unit) -> ReplayDoor:
+    return ReplayDoor(unit=unit, recorded=[read_line(line) for line in bought["releases"]])
+
+
+def _require_same(door: ReplayDoor, bought: Mapping[str, Any]) -> None:
+    door.require_end()
+    if [record_line(step) for step in door.steps] != list(bought["releases"]):
+        raise DoorError("the record of what was paid for says more than was released")
 
 
 def _charged(

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.rows.encode.arrays import Encoder, plain_codes
+from sklar.rows.encode.classes import class_encoder
 from sklar.rows.encode.labels import boolean_encoder, labels_encoder
 from sklar.rows.encode.moment import moment_encoder
 from sklar.rows.encode.numbers import integer_encoder, real_encoder
@@ -26,6 +27,7 @@ ENCODERS: dict[str, Callable[[Any, tuple[str, ...]], Encoder]] = {
     "integer": integer_encoder,
     "real": real_encoder,
     "datetime": moment_encoder,
+    "unknown": class_encoder,
 }
 
 

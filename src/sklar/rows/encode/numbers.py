@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.arrays import Floats, Ints, Mask
-from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, is_listed, listed_numbers, number_texts
-from sklar.rows.encode.text import Text, text_of
+from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, is_listed, listed_numbers
+from sklar.rows.encode.text import Text
+from sklar.rows.encode.written_numbers import number_text
 from sklar.schema import Datetime, Grid, Integer, Real
 
 
@@ -18,13 +19,13 @@ def real_encoder(column: Real, null_values: tuple[str, ...]) -> Encoder:
     """Values outside the bounds are clipped, infinities too; NaN and unreadable text count as missing."""
     from sklar.rows.kernels.cells import finder, number_cells
 
-    nulls, null_texts = listed_numbers(null_values), number_texts(null_values)
+    nulls, text_of = listed_numbers(null_values), number_text(column, null_values)
     search, missing = finder(column.grid.starts.astype(np.float64)), missing_code(column)
 
     def encode(array: Any) -> Codes:
         numbers = floats_of(array) or integers_of(array)
         if numbers is None:
-            return _text_cells(text_of(array, null_texts), search, missing, column.grid)
+            return _text_cells(text_of(array), search, missing, column.grid)
         values, valid = numbers
         if nulls:
             valid = valid & ~is_listed(array, values, nulls)
@@ -96,13 +97,13 @@ def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
     from sklar.rows.kernels.cells import finder
     from sklar.rows.kernels.decimals import UNREAD, integer_text_cells
 
-    nulls, null_texts = listed_numbers(null_values), number_texts(null_values)
+    nulls, text_of = listed_numbers(null_values), number_text(column, null_values)
     search, missing, cells = finder(column.grid.starts), missing_code(column), integer_cells(column)
 
     def encode(array: Any) -> Codes:
         numbers = integers_of(array) or floats_of(array)
         if numbers is None:
-            text, out = text_of(array, null_texts), np.empty(len(array), dtype=np.int32)
+            text, out = text_of(array), np.empty(len(array), dtype=np.int32)
             integer_text_cells(text.data, text.begins, text.ends, text.valid, *search, missing, out)
             if len(unread := np.flatnonzero(out == UNREAD)):
                 out[unread] = cells(*_read_integers(text.some(unread)))
@@ -121,12 +122,12 @@ MISSING = -(2**63)
 
 def integer_values(column: Integer, null_values: tuple[str, ...]) -> Encoder:
     """Whole numbers as `integer_encoder` reads them, MISSING where there is none."""
-    nulls, null_texts = listed_numbers(null_values), number_texts(null_values)
+    nulls, text_of = listed_numbers(null_values), number_text(column, null_values)
 
     def encode(array: Any) -> Ints:
         numbers = integers_of(array) or floats_of(array)
         if numbers is None:
-            values, fine = _read_integers(text_of(array, null_texts))
+            values, fine = _read_integers(text_of(array))
             return or_missing(values, fine)
         values, valid = numbers
         if nulls:
@@ -143,12 +144,12 @@ def or_missing(values: Ints, valid: Mask) -> Ints:
 
 def real_values(column: Real, null_values: tuple[str, ...]) -> Encoder:
     """Real numbers as `real_encoder` reads them, NaN where there is none."""
-    nulls, null_texts = listed_numbers(null_values), number_texts(null_values)
+    nulls, text_of = listed_numbers(null_values), number_text(column, null_values)
 
     def encode(array: Any) -> Floats:
         numbers = floats_of(array) or integers_of(array)
         if numbers is None:
-            text = text_of(array, null_texts)
+            text = text_of(array)
             out, doubtful = _read_reals(text)
             for i in np.flatnonzero(doubtful).tolist():
                 out[i] = float(text.entry(i))

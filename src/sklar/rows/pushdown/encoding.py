@@ -58,7 +58,8 @@ class ColumnCode:
             return self._boolean(self.column)
         if isinstance(self.column, Integer | Real):
             return self._number(self.column)
-        assert isinstance(self.column, Datetime)
+        if not isinstance(self.column, Datetime):
+            raise InexactError("classes of cells")
         return self._moment(self.column)
 
     def _codes(self, values: Sequence[Any]) -> list[int]:

@@ -1,10 +1,11 @@
 """Python objects as Arrow: each value is taken by its own type, so that no value changes how another is read.
 
 None, NaN, NaT and NA are null. Text, bytes, truth values, floats, dates and timestamps keep their type; integers too,
-but those beyond 64 bits become their digits, as decimals do, for Arrow's decimals have one precision for all. A zoned
-time is taken in UTC. Nested values and durations are null, as they are in Arrow columns. A value of a derived class is
-taken as what it is derived from: pandas and Arrow do so where all values of a column allow it. Any other object stands
-for its text, or for null if it has none of its own.
+but those beyond 64 bits become their digits, as whole decimals do. Other decimals have as many places as their digits
+ask for, since Arrow's decimals have one precision for all. A zoned time is taken in UTC. Nested values and durations
+are null, as they are in Arrow columns. A value of a derived class is taken as what it is derived from: pandas and Arrow
+do so where all values of a column allow it. Any other object stands for its text, or for null if it has none of its
+own.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ NULLS = (NULL, None)
 TIMESTAMP_UNITS = ("s", "ms", "us", "ns")
 TIMES = {"Y": "D", "M": "D", "W": "D", "D": "D", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "us"}
 """Unit of numpy to the unit it is taken in; finer ones are cut to nanoseconds."""
+MOST_DIGITS = 38
+"""Of a decimal of 128 bits."""
 Kinded = tuple[str, Any]
 """The name of an Arrow type, and the value as that type takes it."""
 
@@ -50,6 +53,8 @@ def object_array(values: Sequence[Any]) -> Any:
 
 
 def _array(kind: str, values: list[Any]) -> Any:
+    if kind.startswith("decimal"):
+        return pa.array(values, type=pa.decimal128(MOST_DIGITS, int(kind.split()[1])))
     if kind.startswith("timestamp"):
         _, unit, *zone = kind.split()
         return pa.array(values, type=pa.int64()).cast(pa.timestamp(unit, *zone))
@@ -97,8 +102,14 @@ def _of_int(value: int) -> Kinded:
 
 
 def _of_decimal(value: Decimal) -> Kinded:
+    """As a decimal if it has a fraction: its text has a point, which may not be the sign of the column's format."""
     text = plain_decimal(value)
-    return NULLS if text is None else (TEXT, text)
+    if text is None:
+        return NULLS
+    digits = text.lstrip("-").replace(".", "", 1)
+    if "." not in text or not digits.isdigit() or len(digits) > MOST_DIGITS:
+        return TEXT, text
+    return f"decimal {len(text.partition('.')[2])}", Decimal(text)
 
 
 def _of_datetime(value: datetime.datetime) -> Kinded:

@@ -49,10 +49,12 @@ class TextFile(Source):
             raise SourceError("delimiter must be one ASCII character other than a quote or a line break")
         with Utf8Bytes(self._stamp, options.encoding, None) as stream:
             line, _ = _first_line(stream)
-            text = shielded(wrong_encoding(stream.encoding), line.decode, "utf-8")
-            header = read_header(text, options.schema, stated)
+            header = read_header(decoded(line), options.schema, stated)
+            encoding = stream.encoding if _is_utf8(line) else "cp1252"
         super().__init__(header.names, options.progress, [self._stamp])
         self._delimiter = ord(header.delimiter)
+        self.dialect = header.delimiter, encoding
+        """What separates cells, and the encoding that was stated or that mark and header show."""
 
     def scan(self, columns: Sequence[str]) -> Iterator[ColumnBatch]:
         with Utf8Bytes(self._stamp, self._options.encoding, self._options.progress) as stream:
@@ -95,9 +97,52 @@ def _split_block(block: bytes, final: bool, delimiter: int, slots: Any, wanted: 
     if fault == OPEN_QUOTE:
         raise SourceError(QUOTE_FAULT)
     data.flags.writeable = False  # as text from Arrow is: loops are then compiled once for both
+    begins, ends = begins[:, :rows], ends[:, :rows]
+    if not _is_utf8(block[:used]):
+        data, begins, ends = _decoded_cells(data, begins, ends)
     valid = np.ones(rows, dtype=bool)
-    texts = [Text(data=data, begins=b[:rows], ends=e[:rows], valid=valid) for b, e in zip(begins, ends, strict=True)]
+    texts = [Text(data=data, begins=b, ends=e, valid=valid) for b, e in zip(begins, ends, strict=True)]
     return ColumnBatch(num_rows=rows, columns=tuple(texts)), used
+
+
+def decoded(text: bytes) -> str:
+    """UTF-8, or else Windows-1252: what is not UTF-8 in files that state no encoding is nearly always that.
+
+    The five bytes that Windows-1252 leaves out are taken for the control characters of Latin-1.
+    """
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return "".join(map(_WINDOWS_1252.__getitem__, text))
+
+
+_WINDOWS_1252 = [bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(256)]
+
+
+def _is_utf8(block: bytes) -> bool:
+    try:
+        return block.isascii() or bool(block.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _decoded_cells(data: Any, begins: Any, ends: Any) -> tuple[Any, Any, Any]:
+    """The cells of a block of which some are not UTF-8: each of those is decoded by itself, and added at the end.
+
+    Delimiters, quotes and line breaks are the same bytes in both encodings, so that cells end where they end anyway.
+    """
+    begins, ends, strange = begins.copy(), ends.copy(), np.concatenate([[0], np.cumsum(data > 127)])
+    more: list[bytes] = []
+    end = len(data)
+    for place in zip(*np.nonzero(strange[ends] > strange[begins]), strict=True):
+        cell = data[begins[place] : ends[place]].tobytes()
+        if not _is_utf8(cell):
+            more.append(decoded(cell).encode())
+            begins[place], ends[place] = end, end + len(more[-1])
+            end += len(more[-1])
+    data = np.concatenate([data, np.frombuffer(b"".join(more), dtype=np.uint8)])
+    data.flags.writeable = False
+    return data, begins, ends
 
 
 def _first_line(stream: Utf8Bytes) -> tuple[bytes, bytes]:
@@ -136,8 +181,9 @@ def encoding_name(encoding: str) -> str:
 
 
 class Utf8Bytes(io.RawIOBase):
-    """The bytes of one text file as UTF-8: decompressed, as its ending tells, transcoded from the stated encoding or
-    the one of its byte-order mark, without that mark, and free of NUL bytes.
+    """The bytes of one text file: decompressed, as its ending tells, transcoded to UTF-8 from the stated encoding or
+    the one of its byte-order mark, without that mark, and free of NUL bytes. Bytes of a file that says nothing about
+    its encoding stay as they are: each cell is decoded by itself (`decoded`).
     """
 
     def __init__(self, stamp: FileStamp, encoding: str | None, progress: Progress | None):
@@ -151,6 +197,7 @@ class Utf8Bytes(io.RawIOBase):
         self.encoding = encoding_name(encoding) if encoding else (marked[1] if marked else "utf-8")
         if marked and self.encoding == "utf-8":
             self._waiting = self._waiting.removeprefix(marked[0])
+        self._unstated = encoding is None and self.encoding == "utf-8"
         self._decoder = codecs.getincrementaldecoder(self.encoding)()
 
     def close(self) -> None:
@@ -163,7 +210,7 @@ class Utf8Bytes(io.RawIOBase):
             chunk = self._waiting or shielded(self._damaged, self._stream.read, size)
             self._waiting = b""
             last = not chunk
-            text = self._checked(chunk, last) if self.encoding == "utf-8" else self._transcoded(chunk, last)
+            text = chunk if self._unstated else self._transcoded(chunk, last)
             if b"\0" in text:
                 raise SourceError(
                     "the file contains NUL bytes, which no text has; if it is UTF-16, state encoding='utf-16'"
@@ -173,13 +220,10 @@ class Utf8Bytes(io.RawIOBase):
                     self._progress(min(1.0, self._file.tell() / self._size))
                 return text
 
-    def _checked(self, chunk: bytes, last: bool) -> bytes:
-        """UTF-8 as it is, after a look whether it is; ASCII, the usual case, needs no decoding."""
-        if last or not chunk.isascii() or self._decoder.getstate()[0]:
-            shielded(wrong_encoding(self.encoding), self._decoder.decode, chunk, last)
-        return chunk
-
     def _transcoded(self, chunk: bytes, last: bool) -> bytes:
+        """Stated text as UTF-8; ASCII, the usual case, needs no decoding."""
+        if self.encoding == "utf-8" and not last and chunk.isascii() and not self._decoder.getstate()[0]:
+            return chunk
         text = shielded(wrong_encoding(self.encoding), self._decoder.decode, chunk, last)
         return text.encode("utf-8", "surrogatepass")
 
