@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from sklar.pipeline.fit.run import fit
     from sklar.pipeline.model import Model, load
     from sklar.pipeline.plan import Plan, PlanLine, PlannedFit, plan
+    from sklar.pipeline.sdgym import sdgym_functions
+    from sklar.pipeline.smartnoise import Synthesizer
     from sklar.pipeline.synth import synth
     from sklar.pipeline.synthesizer import SklarSynthesizer
     from sklar.pipeline.verify.findings import Check, Verified
@@ -124,6 +126,8 @@ _HOMES = {
     "sklar.pipeline.fit.run": "fit",
     "sklar.pipeline.model": "Model load",
     "sklar.pipeline.plan": "Plan PlanLine PlannedFit plan",
+    "sklar.pipeline.sdgym": "sdgym_functions",
+    "sklar.pipeline.smartnoise": "Synthesizer",
     "sklar.pipeline.synth": "synth",
     "sklar.pipeline.synthesizer": "SklarSynthesizer",
     "sklar.pipeline.verify.findings": "Check Verified",
@@ -143,12 +147,12 @@ __all__ = [
     "Integer", "Ledger", "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError",
     "Ordinal", "OverspendError", "Payment", "Person", "Plan", "PlanLine", "PlannedFit", "Prior", "RangeWorkload",
     "ReadOptions", "Real", "Schema", "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError",
-    "Tables", "TablesEvaluation", "UsageError", "Verified", "at_level", "attack", "attack_method", "audit",
-    "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level", "combine", "compare", "complete",
+    "Synthesizer", "Tables", "TablesEvaluation", "UsageError", "Verified", "at_level", "attack", "attack_method",
+    "audit", "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level", "combine", "compare", "complete",
     "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "evaluate_tables", "fit", "levels",
     "list_methods", "load", "make_key", "open_studio", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility",
-    "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep", "synth",
-    "tables_from_sdv", "to_sdv",
+    "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "sdgym_functions", "split", "sweep",
+    "synth", "tables_from_sdv", "to_sdv",
     "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
 ]  # fmt: skip
 
