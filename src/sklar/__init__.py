@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from sklar.lab.split import split
     from sklar.lab.tables.checks import audit_schema, check_schema
     from sklar.methods.expectation import Expectation
+    from sklar.pipeline.agents import serve_model
     from sklar.pipeline.bundle.bundle import bundle
     from sklar.pipeline.bundle.keys import make_key
     from sklar.pipeline.fit.pay import Payment, pay
@@ -119,6 +120,7 @@ _HOMES = {
     "sklar.lab.split": "split",
     "sklar.lab.tables.checks": "audit_schema check_schema",
     "sklar.methods.expectation": "Expectation",
+    "sklar.pipeline.agents": "serve_model",
     "sklar.pipeline.bundle.bundle": "bundle",
     "sklar.pipeline.bundle.keys": "make_key",
     "sklar.pipeline.fit.pay": "Payment pay",
@@ -148,10 +150,12 @@ __all__ = [
     "Ordinal", "OverspendError", "Payment", "Person", "Plan", "PlanLine", "PlannedFit", "Prior", "RangeWorkload",
     "ReadOptions", "Real", "Schema", "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError",
     "Synthesizer", "Tables", "TablesEvaluation", "UsageError", "Verified", "at_level", "attack", "attack_method",
-    "audit", "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level", "combine", "compare", "complete",
+    "audit", "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level", "combine", "compare",
+    "complete",
     "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "evaluate_tables", "fit", "levels",
     "list_methods", "load", "make_key", "open_studio", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility",
-    "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "sdgym_functions", "split", "sweep",
+    "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "sdgym_functions", "serve_model", "split",
+    "sweep",
     "synth", "tables_from_sdv", "to_sdv",
     "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
 ]  # fmt: skip

@@ -39,8 +39,8 @@ def make_server(path: str | PathLike[str], *, max_rows: int = 1000) -> Any:
     server: Any = make(
         name="sklar",
         instructions=(
-            "Synthetic rows and statistics from a differentially private model of a table. The rows are synthetic: they "
-            f"describe no real person. {model.claim}"
+            "Synthetic rows and statistics from a differentially private model of a table. No row is that of "
+            f"a real person. {model.claim}"
         ),
     )
     for tool in model_tools(model, Path(path), max_rows):
