@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from sklar.lab.split import split
     from sklar.lab.tables.checks import audit_schema, check_schema
     from sklar.methods.expectation import Expectation
+    from sklar.pipeline.agents import serve_model
     from sklar.pipeline.bundle.bundle import bundle
     from sklar.pipeline.bundle.keys import make_key
     from sklar.pipeline.fit.pay import Payment, pay
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
     from sklar.pipeline.fit.run import fit
     from sklar.pipeline.model import Model, load
     from sklar.pipeline.plan import Plan, PlanLine, PlannedFit, plan
+    from sklar.pipeline.sdgym import sdgym_functions
+    from sklar.pipeline.smartnoise import Synthesizer
     from sklar.pipeline.synth import synth
     from sklar.pipeline.synthesizer import SklarSynthesizer
     from sklar.pipeline.verify.findings import Check, Verified
@@ -118,6 +121,7 @@ _HOMES = {
     "sklar.lab.split": "split",
     "sklar.lab.tables.checks": "audit_schema check_schema",
     "sklar.methods.expectation": "Expectation",
+    "sklar.pipeline.agents": "serve_model",
     "sklar.pipeline.bundle.bundle": "bundle",
     "sklar.pipeline.bundle.keys": "make_key",
     "sklar.pipeline.fit.pay": "Payment pay",
@@ -125,6 +129,8 @@ _HOMES = {
     "sklar.pipeline.fit.run": "fit",
     "sklar.pipeline.model": "Model load",
     "sklar.pipeline.plan": "Plan PlanLine PlannedFit plan",
+    "sklar.pipeline.sdgym": "sdgym_functions",
+    "sklar.pipeline.smartnoise": "Synthesizer",
     "sklar.pipeline.synth": "synth",
     "sklar.pipeline.synthesizer": "SklarSynthesizer",
     "sklar.pipeline.verify.findings": "Check Verified",
@@ -145,12 +151,14 @@ __all__ = [
     "Integer", "Ledger", "LedgerError", "LedgerView", "LevelChoice", "Model", "Never", "NotAcceptedError",
     "Ordinal", "OverspendError", "Payment", "Person", "Plan", "PlanLine", "PlannedFit", "Prior", "RangeWorkload",
     "ReadOptions", "Real", "Schema", "SchemaError", "SklarError", "SklarSynthesizer", "SklarWarning", "SourceError",
-    "Tables", "TablesEvaluation", "Unknown", "UsageError", "Verified", "at_level", "attack", "attack_method", "audit",
-    "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level", "combine", "compare", "complete",
+    "Synthesizer", "Tables", "TablesEvaluation", "Unknown", "UsageError", "Verified", "at_level", "attack",
+    "attack_method", "audit", "audit_schema", "bundle", "candidate_levels", "check_schema", "choose_level", "combine",
+    "compare", "complete",
     "demo", "draft_schema", "draw_model", "evaluate", "evaluate_binary", "evaluate_tables", "fit", "levels",
     "list_methods", "load", "make_key", "open_studio", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility",
-    "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "split", "sweep", "synth",
-    "tables_from_sdv", "to_sdv",
+    "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "sdgym_functions", "serve_model", "split",
+    "sweep",
+    "synth", "tables_from_sdv", "to_sdv",
     "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
 ]  # fmt: skip
 

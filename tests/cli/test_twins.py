@@ -13,6 +13,7 @@ import sklar
 from sklar.cli.main import app
 
 TWINS = {
+    "mcp": "serve_model",
     "demo": "demo", "plan": "plan", "synth": "synth", "fit": "fit", "sample": "Model.sample_to",
     "inspect": "Model.inspect", "report": "Model.report", "evaluate": "evaluate", "attack": "attack",
     "attack-method": "attack_method", "complete": "complete", "estimate": "Model.estimate",

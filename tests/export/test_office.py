@@ -1,4 +1,4 @@
-"""Samples as files of Excel, SPSS and Stata: labels, dates and nulls survive, and the reader of rows finds them again."""
+"""Samples as files of Excel, SPSS and Stata: labels, dates and nulls survive, and are read back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from sklar.rows.sources import open_source
 SCHEMA = sklar.Schema({
     "age": sklar.Integer(0, 120), "pay (EUR)": sklar.Real(0, 9e5, decimals=2, nullable=True),
     "sex": sklar.Category(["female", "male"], nullable=True), "school": sklar.Ordinal(["low", "high"]),
-    "code": sklar.Category([7, 9]), "ok": sklar.Boolean(nullable=True), "day": sklar.Datetime("2000-01-01", "2030-01-01"),
+    "code": sklar.Category([7, 9]), "ok": sklar.Boolean(nullable=True),
+    "day": sklar.Datetime("2000-01-01", "2030-01-01"),
     "seen": sklar.Datetime("2000-01-01T00:00:00", "2030-01-01T00:00:00"), "pay [EUR]": sklar.Integer(0, 9),
 })  # fmt: skip
 

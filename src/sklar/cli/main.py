@@ -21,6 +21,7 @@ from sklar.cli import (
     fit,
     ledger,
     levels,
+    mcp,
     methods,
     plan,
     release,
@@ -68,6 +69,7 @@ COMMANDS = {
     "audit": attacks.audit_method,
     "methods": methods.command,
     "studio": studio.command,
+    "mcp": mcp.command,
 }
 """In the order in which they are listed."""
 for name, command in COMMANDS.items():

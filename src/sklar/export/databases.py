@@ -134,7 +134,9 @@ def _postgres(address: TableAddress) -> Generator[OutputDatabase]:
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
-        raise MissingExtraError("PostgreSQL needs its driver: pip install 'sklar[postgres]'") from None
+        raise MissingExtraError(
+            "PostgreSQL needs its driver: pip install '.[postgres]' in the folder of Sklar"
+        ) from None
     with closing(dbapi.connect(address.connection, autocommit=False)) as connection:
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL client_encoding = 'UTF8'")  # whatever the database or the user has by default
@@ -191,7 +193,7 @@ def _duckdb(address: TableAddress) -> Generator[OutputDatabase]:
     try:
         import duckdb
     except ImportError:
-        raise MissingExtraError("a DuckDB database needs DuckDB: pip install 'sklar[sql]'") from None
+        raise MissingExtraError("a DuckDB database needs DuckDB: pip install '.[sql]' in the folder of Sklar") from None
     with duckdb.connect(address.connection) as connection:
         connection.execute("BEGIN")
         yield _DuckDB(connection)

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, cast
 
 import pyarrow as pa
 
@@ -37,17 +37,19 @@ def write_excel(file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: b
     except ImportError:
         raise missing("openpyxl") from None
 
-    book = openpyxl.Workbook(write_only=True)
+    make_cell: Any = WriteOnlyCell
+    book = cast("Any", openpyxl.Workbook(write_only=True))
     sheet = book.create_sheet("rows")
     sheet.append(types.names)
     written = 0
 
     def cell(value: Any) -> Any:
         if isinstance(value, str) and value.startswith(FORMULA_STARTS):
-            found = WriteOnlyCell(sheet, "'" + value if safe else value)
+            found: Any = make_cell(sheet, "'" + value if safe else value)
             found.data_type = "s"
             return found
-        return value.replace(tzinfo=None) if getattr(value, "tzinfo", None) is not None else value
+        moment: Any = value
+        return moment.replace(tzinfo=None) if getattr(moment, "tzinfo", None) is not None else moment
 
     def write(table: pa.Table) -> None:
         nonlocal written

@@ -13,8 +13,9 @@ from sklar.errors import PaidRangesWarning, UsageError, warn_user
 from sklar.export.frames import as_frame, read_like
 from sklar.pipeline.fit.request import DEFAULT_DELTA
 from sklar.pipeline.fit.run import fit
-from sklar.pipeline.model import Model
-from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv, schema_to_pay
+from sklar.pipeline.model import Model, load
+from sklar.pipeline.sdv_conditions import read_conditions
+from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv, schema_to_pay, to_sdv
 from sklar.schema.table import Schema
 
 
@@ -92,11 +93,70 @@ class SklarSynthesizer:
             raise UsageError("the synthesizer is not fitted yet: call fit(data) first")
         return self._fitted.model
 
-    def sample(self, num_rows: int | None = None, *, seed: int | None = None, given: Any = None) -> Any:
-        """Synthetic rows in the form of the table that was fitted; by default about as many."""
-        table = self.model_.sample(num_rows, seed=self.random_state if seed is None else seed, given=given)
+    def sample(
+        self,
+        num_rows: int | None = None,
+        max_tries_per_batch: int | None = None,
+        batch_size: int | None = None,
+        *,
+        seed: int | None = None,
+        given: Any = None,
+    ) -> Any:
+        """Synthetic rows in the form of the table that was fitted; by default about as many.
+
+        `max_tries_per_batch` and `batch_size` are of SDV, and change nothing.
+        """
+        return self._shown(self.model_.sample(num_rows, seed=self.random_state if seed is None else seed, given=given))
+
+    def sample_from_conditions(self, conditions: Any, *ignored: Any, seed: int | None = None, **unused: Any) -> Any:
+        """Rows that meet SDV's conditions (`sdv.sampling.Condition`), so many for each, one after the other."""
+        import pyarrow as pa
+
+        base = self.random_state if seed is None else seed
+        tables = [
+            self.model_.sample(rows, seed=None if base is None else base + at, given=values)
+            for at, (rows, values) in enumerate(read_conditions(conditions))
+        ]
+        if not tables:
+            raise UsageError("name at least one condition")
+        return self._shown(pa.concat_tables(tables))
+
+    def sample_remaining_columns(
+        self, known_columns: Any, *ignored: Any, seed: int | None = None, **unused: Any
+    ) -> Any:
+        """The rows that were given with their other columns drawn; see `Model.complete`."""
+        return self.model_.complete(known_columns, seed=self.random_state if seed is None else seed)
+
+    def _shown(self, table: Any) -> Any:
         like = None if self._fitted is None else self._fitted.like
         return table if like is None else as_frame(table, self.model_.schema, to=None, like=like)
+
+    def get_parameters(self) -> dict[str, Any]:
+        """The settings, as SDV calls them."""
+        return self.get_params()
+
+    def get_metadata(self, version: Any = None) -> Any:
+        """The metadata that it was made with; those of its schema, as a dict of V2, if it was made with a schema.
+
+        `version` is of SDV, and changes nothing.
+        """
+        if self.metadata is not None or self._takes_metadata_first():
+            return self.schema if self.metadata is None else self.metadata
+        return to_sdv(self.model_.schema)
+
+    @classmethod
+    def load(cls, filepath: str | PathLike[str]) -> SklarSynthesizer:
+        """Read what `save` wrote. Samples are Arrow tables, since a model file knows no data frame."""
+        model = load(filepath)
+        loaded = cls(model.schema, epsilon=model.claim.epsilon, delta=model.claim.delta or 0.0)
+        loaded._fitted = _Fitted(model=model, like=None)
+        return loaded
+
+    def _takes_metadata_first(self) -> bool:
+        """Whether the first argument is metadata, as in SDV, and not a schema."""
+        schema: Any = self.schema
+        written = isinstance(schema, str | PathLike) and os.fspath(schema).lower().endswith(".json")
+        return schema is not None and (written or not isinstance(schema, Schema | str | PathLike))
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
         """Write the model file; `sklar.load` reads it, and `force` overwrites one that is there."""
@@ -104,8 +164,7 @@ class SklarSynthesizer:
 
     def _facts(self) -> Schema | str | PathLike[str] | None:
         schema: Any = self.schema
-        written = isinstance(schema, str | PathLike) and os.fspath(schema).lower().endswith(".json")
-        first = schema is not None and (written or not isinstance(schema, Schema | str | PathLike))  # as in SDV
+        first = self._takes_metadata_first()
         if self.metadata is None and not first:
             return schema
         if self.metadata is not None and schema is not None:

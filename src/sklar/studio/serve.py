@@ -56,7 +56,9 @@ def _serve(place: StudioFolder, lock: object, port: int | None, browser: bool, t
 
         from sklar.studio.app import make_app
     except ImportError:
-        raise MissingExtraError("the studio needs the extra 'studio': pip install 'sklar[studio]'") from None
+        raise MissingExtraError(
+            "the studio needs the extra 'studio': pip install '.[studio]' in the folder of Sklar"
+        ) from None
     from sklar.studio.safety import Secrets
 
     known, listening = Secrets(), _listen(port)

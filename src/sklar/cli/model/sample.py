@@ -32,8 +32,8 @@ def command(
             "-o",
             "--to",
             metavar="FILE",
-            help=".csv, .tsv, .parquet, .feather, .arrow, - for CSV, FOLDER/ for Parquet in parts, or a database URL; "
-            "of two tables FOLDER/, a .duckdb file or a database URL.",
+            help=".csv, .tsv, .parquet, .feather, .arrow, .xlsx, .sav, .dta, - for CSV, FOLDER/ for Parquet in parts, "
+            "or a database URL; of two tables FOLDER/, a .duckdb file or a database URL.",
         ),
     ],
     rows: Annotated[int | None, typer.Option("--rows", "-n", help="Default: about as many as the table had.")] = None,

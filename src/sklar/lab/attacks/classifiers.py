@@ -66,7 +66,9 @@ def require_classifier(name: str) -> None:
     try:
         importlib.import_module("sklearn")
     except ImportError:
-        raise MissingExtraError("shadow models need scikit-learn: pip install 'sklar[eval]'.") from None
+        raise MissingExtraError(
+            "shadow models need scikit-learn: pip install '.[eval]' in the folder of Sklar."
+        ) from None
 
 
 def make_classifier(name: str, seed: int, trees: int) -> Any:

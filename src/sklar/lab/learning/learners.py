@@ -52,7 +52,9 @@ def learn(name: str, train: Examples, test: Examples, rng: np.random.Generator) 
     try:
         importlib.import_module("sklearn")
     except ImportError:
-        raise MissingExtraError("downstream learning needs scikit-learn: pip install 'sklar[eval]'.") from None
+        raise MissingExtraError(
+            "downstream learning needs scikit-learn: pip install '.[eval]' in the folder of Sklar."
+        ) from None
     rows = FEWER_ROWS.get(name, ROWS)
     if len(train.truth) > rows:
         train = train.take(np.sort(rng.choice(len(train.truth), rows, replace=False)))

@@ -69,7 +69,9 @@ def detect_boosting(real: ExactTable, synthetic: ExactTable, rng: np.random.Gene
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
     except ImportError:
-        raise MissingExtraError("gradient boosting needs scikit-learn: pip install 'sklar[eval]'.") from None
+        raise MissingExtraError(
+            "gradient boosting needs scikit-learn: pip install '.[eval]' in the folder of Sklar."
+        ) from None
     boosting: Any = HistGradientBoostingClassifier
     (one, nominal), (two, _) = (tree_features(table, real.names) for table in (real, synthetic))
 

@@ -167,7 +167,7 @@ def _overlap(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores)
 def _g_epsilon(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
     correlations, single = before["phik"].behind, before["tvd1"].value
     if correlations is None or single is None:
-        return not_applicable(g_epsilon.PLUS, "it needs phi_k: pip install 'sklar[eval]'.")
+        return not_applicable(g_epsilon.PLUS, "it needs phi_k: pip install '.[eval]' in the folder of Sklar.")
     if min(table.rows for table in pair) < g_epsilon.FEW or len(pair[0].names) < 2:
         return not_applicable(g_epsilon.PLUS, f"it needs two columns and at least {g_epsilon.FEW} rows of each table.")
     matrices, wanted = (correlations.real, correlations.synthetic), bench.settings

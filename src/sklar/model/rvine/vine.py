@@ -28,7 +28,7 @@ def import_pyvinecopulib() -> ModuleType:
     try:
         import pyvinecopulib
     except ImportError:
-        words = "this method needs pyvinecopulib: pip install 'sklar[disclosed]'."
+        words = "this method needs pyvinecopulib: pip install '.[disclosed]' in the folder of Sklar."
         raise MissingExtraError(words) from None
     return pyvinecopulib
 

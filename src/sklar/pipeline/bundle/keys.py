@@ -109,7 +109,9 @@ def _ed25519() -> Any:
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError:
-        raise MissingExtraError("signatures need the extra 'sign': pip install 'sklar[sign]'") from None
+        raise MissingExtraError(
+            "signatures need the extra 'sign': pip install '.[sign]' in the folder of Sklar"
+        ) from None
     return ed25519
 
 

@@ -104,7 +104,9 @@ def _session(spark: Any) -> Any:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise MissingExtraError("a sample on Spark needs PySpark: pip install 'sklar[spark]'") from None
+        raise MissingExtraError(
+            "a sample on Spark needs PySpark: pip install '.[spark]' in the folder of Sklar"
+        ) from None
     session = SparkSession.getActiveSession() if spark is None else spark
     if not hasattr(session, "range"):
         raise UsageError("there is no Spark session; start one, or hand it over as spark=...")

@@ -273,7 +273,7 @@ def to_png(canvas: Canvas) -> bytes:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError(
-            "a .png picture needs matplotlib: pip install 'sklar[eval]', or ask for .svg."
+            "a .png picture needs matplotlib: pip install '.[eval]' in the folder of Sklar, or ask for .svg."
         ) from None
     inch = 72.0  # one font point a pixel, as in the SVG
     dots = min(144.0, LARGEST / max(canvas.width, canvas.height) * inch)

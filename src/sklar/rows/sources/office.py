@@ -28,7 +28,7 @@ class OfficeFile(ColumnMapping):
         try:
             columns = shielded("the file cannot be read; is it what its ending says?", _imported(package, read), path)
         except ImportError:
-            raise MissingExtraError(f"{path} needs {package}: pip install 'sklar[files]'") from None
+            raise MissingExtraError(f"{path} needs {package}: pip install '.[files]' in the folder of Sklar") from None
         super().__init__(columns, options)
         self.stamps = (stamp,)
 

@@ -27,7 +27,7 @@ def require_pyspark() -> Any:
     try:
         import pyspark
     except ImportError:
-        raise MissingExtraError("rows on Spark need PySpark: pip install 'sklar[spark]'") from None
+        raise MissingExtraError("rows on Spark need PySpark: pip install '.[spark]' in the folder of Sklar") from None
     require_version(pyspark.__version__, "PySpark")
     return pyspark
 

@@ -98,7 +98,7 @@ def random_intercepts(codes: NDArray[np.integer], truth: Floats, size: int) -> F
         library: Any = encoder(cols=["level"], binomial_target=binary, random_state=0)
     except ImportError:
         raise MissingExtraError(
-            "encoder 'glmm' needs category_encoders and statsmodels: pip install 'sklar[disclosed]'."
+            "encoder 'glmm' needs category_encoders and statsmodels: pip install '.[disclosed]' in the folder of Sklar."
         ) from None
     pandas = importlib.import_module("pandas")
     labels = np.array([f"c{code}" for code in range(size)], dtype=object)

@@ -44,7 +44,7 @@ def phik_of_cells(left: Floats, right: Floats) -> float:
     try:
         from phik.phik import phik_from_hist2d
     except ImportError:
-        raise MissingExtraError("phi_k needs the package phik: pip install 'sklar[eval]'.") from None
+        raise MissingExtraError("phi_k needs the package phik: pip install '.[eval]' in the folder of Sklar.") from None
     rows, row = np.unique(left, return_inverse=True)
     columns, column = np.unique(right, return_inverse=True)
     if len(rows) < 2 or len(columns) < 2:

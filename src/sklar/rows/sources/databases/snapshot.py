@@ -59,7 +59,9 @@ def connect(address: TableAddress) -> Any:
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
-        raise MissingExtraError("PostgreSQL needs its driver: pip install 'sklar[postgres]'") from None
+        raise MissingExtraError(
+            "PostgreSQL needs its driver: pip install '.[postgres]' in the folder of Sklar"
+        ) from None
     try:
         return dbapi.connect(address.connection, autocommit=False)
     except Exception as error:

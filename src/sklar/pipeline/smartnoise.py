@@ -1,0 +1,178 @@
+"""The Synthesizer of SmartNoise (`snsynth`): create, fit with hints about columns, sample.
+
+    from sklar import Synthesizer   # was: from snsynth import Synthesizer
+
+    synth = Synthesizer.create("vine", epsilon=3.0)
+    synth.fit(df, categorical_columns=["sex"], continuous_columns=["income"], preprocessor_eps=0.5)
+    rows = synth.sample(1000)
+
+Lists of labels and bounds are measured, and paid for with `preprocessor_eps`: SmartNoise takes labels from the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklar.errors import AssumedKindsWarning, UsageError, warn_user
+from sklar.export.frames import as_frame, form_of, read_like
+from sklar.methods.registry import BASELINE_NAMES, METHODS
+from sklar.pipeline.fit.request import DEFAULT_DELTA, DEFAULT_PAY_SHARE
+from sklar.pipeline.fit.run import fit
+from sklar.pipeline.model import Model
+from sklar.schema.columns import Category, Column
+from sklar.schema.numbers import Integer, Real
+from sklar.schema.table import Schema
+
+THEIR_NAMES = ("mst", "aim", "mwem", "dpctgan", "patectgan", "pacsynth", "dpgan", "pategan")
+"""Synthesizers of SmartNoise, in whose place the default method is fitted."""
+BOUNDS = {"lower": "pay", "upper": "pay", "nullable": "pay"}
+
+
+class Synthesizer:
+    """A synthesizer as SmartNoise has them. Get one from `Synthesizer.create`.
+
+    Attributes:
+        model_: The fitted model, with its claim.
+    """
+
+    def __init__(
+        self,
+        epsilon: float,
+        *,
+        method: str | None = None,
+        delta: float = DEFAULT_DELTA,
+        ledger: Any = None,
+        **options: Any,
+    ):
+        self.epsilon, self.delta, self.method, self.ledger, self.options = epsilon, delta, method, ledger, options
+        self._fitted: tuple[Model, Any] | None = None
+
+    @classmethod
+    def create(
+        cls, synth: str | None = None, epsilon: float | None = None, *, delta: float | None = None, **more: Any
+    ) -> Synthesizer:
+        """Make a synthesizer of a method of Sklar; for those of SmartNoise (as "mst") the default method is taken.
+
+        Args:
+            synth: The method.
+            epsilon: The privacy budget, that for preprocessing included.
+            delta: As for `sklar.fit`.
+            more: `ledger`, and options of the method. `verbose` changes nothing.
+        """
+        if epsilon is None:
+            raise UsageError("epsilon has no default: say how much privacy may be lost, as epsilon=1.0")
+        more.pop("verbose", None)
+        method = None if synth is None or synth.lower() in THEIR_NAMES else synth
+        return cls(epsilon, method=method, delta=DEFAULT_DELTA if delta is None else delta, **more)
+
+    @classmethod
+    def list_synthesizers(cls) -> list[str]:
+        """The methods that `create` takes."""
+        return list(METHODS)
+
+    def fit(
+        self,
+        data: Any,
+        *ignore: Any,
+        transformer: Any = None,
+        categorical_columns: Sequence[str] = (),
+        ordinal_columns: Sequence[str] = (),
+        continuous_columns: Sequence[str] = (),
+        preprocessor_eps: float = 0.0,
+        nullable: bool = False,
+    ) -> Synthesizer:
+        """Learn from a data frame.
+
+        Args:
+            data: A data frame.
+            ignore: What SmartNoise ignores, too.
+            transformer: A `sklar.Schema` with public facts, of which nothing is measured. One of SmartNoise is refused.
+            categorical_columns: Columns of labels.
+            ordinal_columns: Columns of whole numbers.
+            continuous_columns: Columns of real numbers.
+            preprocessor_eps: The part of epsilon that measures bounds and labels; by default a tenth.
+            nullable: Changes nothing: whether values are missing is measured, too.
+        """
+        if transformer is not None and not isinstance(transformer, Schema):
+            raise UsageError("transformer is a sklar.Schema here: it states what is public about the columns")
+        if self.method in BASELINE_NAMES:
+            raise UsageError(f"method '{self.method}' promises nothing: fit it with sklar.fit(..., no_guarantee=True)")
+        if not 0.0 <= preprocessor_eps < self.epsilon:
+            raise UsageError(f"preprocessor_eps is part of epsilon: it must be at least 0 and below {self.epsilon:g}")
+        share = preprocessor_eps / self.epsilon if preprocessor_eps else DEFAULT_PAY_SHARE
+        schema = transformer or schema_of(data, categorical_columns, ordinal_columns, continuous_columns)
+        model = fit(data, schema, self.method, self.epsilon, self.delta, self.ledger, pay_share=share, **self.options)
+        self._fitted = model, read_like(data)
+        return self
+
+    @property
+    def model_(self) -> Model:
+        """The fitted model."""
+        if self._fitted is None:
+            raise UsageError("the synthesizer is not fitted yet: call fit(data) first")
+        return self._fitted[0]
+
+    def sample(self, n_rows: int, *, seed: int | None = None) -> Any:
+        """Synthetic rows, as the library of the frame has them."""
+        model = self.model_
+        assert self._fitted is not None
+        return as_frame(model.sample(n_rows, seed=seed), model.schema, to=None, like=self._fitted[1])
+
+    def fit_sample(self, data: Any, *ignore: Any, **settings: Any) -> Any:
+        """Fit, and sample about as many rows; how many there are exactly is private."""
+        self.fit(data, *ignore, **settings)
+        return self.sample(self.model_.rows_estimate)
+
+
+def schema_of(data: Any, categorical: Sequence[str], ordinal: Sequence[str], continuous: Sequence[str]) -> Schema:
+    """The columns as hints have them; the others as the types of the frame have them, with a warning.
+
+    Numbers with and without a gap, and truth values with and without, are treated alike: a missing value changes their
+    type in pandas.
+    """
+    form = form_of(data)
+    if form is None:
+        raise UsageError(f"data must be a data frame of pandas, polars, Arrow or DuckDB, not a {type(data).__name__}")
+    types = {str(name): str(kind) for name, kind in _types(data, form)}
+    hints = {
+        **dict.fromkeys(categorical, "category"),
+        **dict.fromkeys(ordinal, "integer"),
+        **dict.fromkeys(continuous, "real"),
+    }
+    unknown = [name for name in hints if name not in types]
+    if unknown:
+        raise UsageError(f"the table has no column '{unknown[0]}'")
+    guessed = [name for name in types if name not in hints]
+    if guessed:
+        warn_user(
+            f"the types of the frame are taken as known without the rows for: {', '.join(guessed)}. Name them in "
+            "categorical_columns, ordinal_columns or continuous_columns to state what they are",
+            AssumedKindsWarning,
+        )
+    return Schema({name: _column(hints.get(name) or _kind(kind)) for name, kind in types.items()})
+
+
+def _types(data: Any, form: str) -> list[tuple[Any, Any]]:
+    if form == "pandas":
+        return list(data.dtypes.items())
+    if form == "polars":
+        return list(data.collect_schema().items())
+    return (
+        list(zip(data.columns, data.dtypes, strict=True))
+        if form == "duckdb"
+        else [(f.name, f.type) for f in data.schema]
+    )
+
+
+def _kind(dtype: str) -> str:
+    numeric = dtype.lower().startswith(
+        ("int", "uint", "float", "double", "bigint", "decimal", "smallint", "tinyint", "halffloat")
+    )
+    return "real" if numeric else "category"
+
+
+def _column(kind: str) -> Column:
+    if kind == "category":
+        return Category(source="pay")
+    return Integer(0, 1, source=BOUNDS) if kind == "integer" else Real(0, 1, source=BOUNDS)
