@@ -191,8 +191,11 @@ def _paid(ledger: Ledger, stored: Stored, unit: Unit, kinds: _Before | None) -> 
     """The measurement of bounds and labels, after that of kinds if there was one."""
     bought, reading = stored.fit["paid"], reading_of(stored)
     asked, budget, allowance = _asked(bought)
-    if kinds is not None and asked_schema(kinds.schema) != asked:
-        raise DoorError("the bounds and labels that were asked for are not those of the kinds that were found")
+    if kinds is not None:
+        follows = asked_schema(kinds.schema)
+        if follows.with_prices(()) != asked.with_prices(()):
+            raise DoorError("the bounds and labels that were asked for are not those of the kinds that were found")
+        asked = follows  # with the price of the kinds as it was recomputed
     public, weight = measuring_schema(asked), bought.get("label_weight", LABEL_WEIGHT)
     options = FactsOptions(marked=asked, label_weight=weight, signs={} if kinds is None else kinds.signs)
     setting = facts_setting(coordinates(public).schema, options, allowance, unit)
