@@ -40,7 +40,7 @@ BAD = {
     "model under a file": [*FIT[:-1], "people.csv/m.sklar", "-e", "1"],
     "overspending": [*FIT, "-e", "9", "--ledger", "people.ledger"],
     "ledger is no ledger": [*FIT, "-e", "1", "--ledger", "people.toml"],
-    "unknown format": ["synth", *FIT[1:-1], "out.xlsx", "-e", "1"],
+    "unknown format": ["synth", *FIT[1:-1], "out.ods", "-e", "1"],
     "synth 0 rows": ["synth", *FIT[1:-1], "out.csv", "-e", "1", "--rows", "0"],
     "synth bad seed": ["synth", *FIT[1:-1], "out.csv", "-e", "1", "--seed", "-3"],
     "synth full disk": ["sample", "people.sklar", "-o", "/dev/full"],

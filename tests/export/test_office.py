@@ -12,9 +12,9 @@ import pyreadstat
 import pytest
 
 import sklar
-from sklar.errors import OutputError
+from sklar.errors import MissingExtraError, OutputError
 from sklar.export import office
-from sklar.export.write import write_table
+from sklar.export.write import require_table_output, write_table
 from sklar.rows.sources import open_source
 
 SCHEMA = sklar.Schema({
@@ -96,3 +96,12 @@ def test_names_are_made_plain_and_differ() -> None:
     found = office.plain_names(names, 32)
     assert list(found) == names and len({name.lower() for name in found.values()}) == len(names)
     assert found["1st"] == "v_1st" and all(len(name) <= 32 for name in found.values())
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "sav", "dta"])
+def test_a_package_that_is_missing_is_found_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    monkeypatch.setattr(office, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match="pip install"):
+        require_table_output(tmp_path / f"t.{ending}")

@@ -100,7 +100,7 @@ def test_places_that_cannot_be_written_are_refused_before_work(tmp_path):
     with pytest.raises(OutputError, match="no such file"):
         write_table(pa.table({"a": [1]}), tmp_path / "no" / "out.csv")
     with pytest.raises(UsageError, match=r"must end in \.csv"):
-        require_table_output(tmp_path / "out.xlsx")
+        require_table_output(tmp_path / "out.ods")
     require_table_output("-")
     assert os.listdir(tmp_path) == ["folder.csv"]
 

@@ -11,6 +11,7 @@ import re
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 
@@ -127,6 +128,15 @@ def value_codes(schema: Schema | None, name: str, array: Any) -> dict[str, int]:
     if not isinstance(column, Labels) or column.integer_labels:
         return {}
     return {label: code for code, label in enumerate([*map(str, column.values), str(column.other)], 1)}
+
+
+def require_packages(ending: str) -> None:
+    """Refuse a format whose packages are not installed, before any work or privacy is spent on it."""
+    statistics = ("pandas", "pyreadstat")
+    needed = {".xlsx": ("openpyxl",), ".sav": statistics, ".zsav": statistics, ".dta": statistics}.get(ending, ())
+    for package in needed:
+        if find_spec(package) is None:
+            raise missing(package)
 
 
 def missing(package: str) -> MissingExtraError:

@@ -18,7 +18,7 @@ import pyarrow.compute
 from sklar.errors import OutputError, UsageError
 from sklar.export.atomic import PathLike, atomic_file, refuse_overwriting, require_writable, standard_output
 from sklar.export.databases import require_database_output, write_to_database
-from sklar.export.office import write_excel, write_statistics
+from sklar.export.office import require_packages, write_excel, write_statistics
 from sklar.export.parts import parquet_writer
 from sklar.schema.address import table_address, without_secrets
 from sklar.schema.columns import Column
@@ -112,6 +112,7 @@ def require_table_output(path: PathLike, *, force: bool = True) -> None:
         require_database_output(address)
         return
     file_format(path)
+    require_packages(os.path.splitext(os.fspath(path))[1].lower())
     if os.fspath(path) != STANDARD_OUTPUT:
         require_writable(path)
         refuse_overwriting(path, force=force)
