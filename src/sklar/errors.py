@@ -137,10 +137,6 @@ class WeakPromiseWarning(SklarWarning):
     """Epsilon or delta is so large that the promise protects a person but little."""
 
 
-class AssumedKindsWarning(SklarWarning):
-    """The types of a data frame are taken as known without its rows: nobody has stated the kinds of its columns."""
-
-
 class PaidRangesWarning(SklarWarning):
     """Ranges that metadata state are measured again, and paid for: nobody has said that they are public."""
 

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.errors import AssumedKindsWarning, UsageError
+from sklar.errors import UsageError
+from sklar.pipeline.smartnoise import schema_of
 from tests.environments import python_with, run_there
 from tests.schema.test_sdv_package import TABLE, VERSIONS
 
@@ -37,15 +38,13 @@ def test_a_script_of_smartnoise_runs(frame: pd.DataFrame) -> None:
     assert claim.epsilon == pytest.approx(5.0) and {"age.lower", "sex.values"} <= set(claim.measured)
 
 
-def test_kinds_that_nobody_stated_are_warned_of_and_no_gap_changes_them(frame: pd.DataFrame) -> None:
-    gap = pd.concat([frame, pd.DataFrame({"age": [np.nan], "sex": [None]})])
-    assert gap["age"].dtype != frame["age"].dtype
-    kinds = []
-    for one in (frame, gap):
-        with pytest.warns(AssumedKindsWarning, match="age, sex"):
-            synth = sklar.Synthesizer(5.0, method="independent").fit(one)
-        kinds.append({name: column.kind for name, column in synth.model_.schema.items()})
-    assert kinds[0] == kinds[1] == {"age": "real", "sex": "category"}
+def test_kinds_that_nobody_stated_are_measured_and_no_type_of_the_frame_is_believed(frame: pd.DataFrame) -> None:
+    odd = pd.concat([frame.astype(object), pd.DataFrame({"age": ["?"], "sex": [None]})], ignore_index=True)
+    for one in (frame, odd):
+        schema = schema_of(one, ["sex"], [], [])
+        assert {name: column.kind for name, column in schema.items()} == {"age": "unknown", "sex": "category"}
+    made = sklar.Synthesizer(20.0, method="independent").fit(odd, categorical_columns=["sex"])
+    assert made.model_.schema["age"].kind in ("integer", "real")
 
 
 def test_a_schema_stands_in_for_the_transformer(frame: pd.DataFrame) -> None:

@@ -6,7 +6,8 @@
     synth.fit(df, categorical_columns=["sex"], continuous_columns=["income"], preprocessor_eps=0.5)
     rows = synth.sample(1000)
 
-Lists of labels and bounds are measured, and paid for with `preprocessor_eps`: SmartNoise takes labels from the rows.
+Lists of labels and bounds are measured, and paid for with `preprocessor_eps`: SmartNoise takes labels from the rows. So
+are the kinds of columns without a hint: the type of a frame's column may depend on a single cell.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sklar.errors import AssumedKindsWarning, UsageError, warn_user
+from sklar.errors import UsageError
 from sklar.export.frames import as_frame, form_of, read_like
 from sklar.methods.registry import BASELINE_NAMES, METHODS
-from sklar.pipeline.fit.request import DEFAULT_DELTA, DEFAULT_PAY_SHARE
+from sklar.pipeline.fit.request import DEFAULT_DELTA
 from sklar.pipeline.fit.run import fit
 from sklar.pipeline.model import Model
-from sklar.schema.columns import Category, Column
+from sklar.schema.columns import Category, Column, Unknown
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 
@@ -91,7 +92,7 @@ class Synthesizer:
             categorical_columns: Columns of labels.
             ordinal_columns: Columns of whole numbers.
             continuous_columns: Columns of real numbers.
-            preprocessor_eps: The part of epsilon that measures bounds and labels; by default a tenth.
+            preprocessor_eps: The part of epsilon that measures kinds, bounds and labels; by default that of `sklar.fit`.
             nullable: Changes nothing: whether values are missing is measured, too.
         """
         if transformer is not None and not isinstance(transformer, Schema):
@@ -100,7 +101,7 @@ class Synthesizer:
             raise UsageError(f"method '{self.method}' promises nothing: fit it with sklar.fit(..., no_guarantee=True)")
         if not 0.0 <= preprocessor_eps < self.epsilon:
             raise UsageError(f"preprocessor_eps is part of epsilon: it must be at least 0 and below {self.epsilon:g}")
-        share = preprocessor_eps / self.epsilon if preprocessor_eps else DEFAULT_PAY_SHARE
+        share = preprocessor_eps / self.epsilon if preprocessor_eps else None
         schema = transformer or schema_of(data, categorical_columns, ordinal_columns, continuous_columns)
         model = fit(data, schema, self.method, self.epsilon, self.delta, self.ledger, pay_share=share, **self.options)
         self._fitted = model, read_like(data)
@@ -126,53 +127,22 @@ class Synthesizer:
 
 
 def schema_of(data: Any, categorical: Sequence[str], ordinal: Sequence[str], continuous: Sequence[str]) -> Schema:
-    """The columns as hints have them; the others as the types of the frame have them, with a warning.
-
-    Numbers with and without a gap, and truth values with and without, are treated alike: a missing value changes their
-    type in pandas.
-    """
+    """The columns as hints have them; of the others everything is measured."""
     form = form_of(data)
     if form is None:
         raise UsageError(f"data must be a data frame of pandas, polars, Arrow or DuckDB, not a {type(data).__name__}")
-    types = {str(name): str(kind) for name, kind in _types(data, form)}
+    names = [str(name) for name in (data.column_names if form == "arrow" else _column_names(data))]
     hints = {
-        **dict.fromkeys(categorical, "category"),
-        **dict.fromkeys(ordinal, "integer"),
-        **dict.fromkeys(continuous, "real"),
+        **dict.fromkeys(categorical, Category(source="pay")),
+        **dict.fromkeys(ordinal, Integer(0, 1, source=BOUNDS)),
+        **dict.fromkeys(continuous, Real(0, 1, source=BOUNDS)),
     }
-    unknown = [name for name in hints if name not in types]
-    if unknown:
-        raise UsageError(f"the table has no column '{unknown[0]}'")
-    guessed = [name for name in types if name not in hints]
-    if guessed:
-        warn_user(
-            f"the types of the frame are taken as known without the rows for: {', '.join(guessed)}. Name them in "
-            "categorical_columns, ordinal_columns or continuous_columns to state what they are",
-            AssumedKindsWarning,
-        )
-    return Schema({name: _column(hints.get(name) or _kind(kind)) for name, kind in types.items()})
+    strangers = [name for name in hints if name not in names]
+    if strangers:
+        raise UsageError(f"the table has no column '{strangers[0]}'")
+    columns: dict[str, Column] = {name: hints.get(name, Unknown()) for name in names}
+    return Schema(columns)
 
 
-def _types(data: Any, form: str) -> list[tuple[Any, Any]]:
-    if form == "pandas":
-        return list(data.dtypes.items())
-    if form == "polars":
-        return list(data.collect_schema().items())
-    return (
-        list(zip(data.columns, data.dtypes, strict=True))
-        if form == "duckdb"
-        else [(f.name, f.type) for f in data.schema]
-    )
-
-
-def _kind(dtype: str) -> str:
-    numeric = dtype.lower().startswith(
-        ("int", "uint", "float", "double", "bigint", "decimal", "smallint", "tinyint", "halffloat")
-    )
-    return "real" if numeric else "category"
-
-
-def _column(kind: str) -> Column:
-    if kind == "category":
-        return Category(source="pay")
-    return Integer(0, 1, source=BOUNDS) if kind == "integer" else Real(0, 1, source=BOUNDS)
+def _column_names(data: Any) -> Sequence[Any]:
+    return data.collect_schema().names() if hasattr(data, "collect_schema") else list(data.columns)
