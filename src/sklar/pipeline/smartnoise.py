@@ -92,7 +92,7 @@ class Synthesizer:
             categorical_columns: Columns of labels.
             ordinal_columns: Columns of whole numbers.
             continuous_columns: Columns of real numbers.
-            preprocessor_eps: The part of epsilon that measures kinds, bounds and labels; by default that of `sklar.fit`.
+            preprocessor_eps: The part of epsilon that measures kinds, bounds and labels; by default as in `sklar.fit`.
             nullable: Changes nothing: whether values are missing is measured, too.
         """
         if transformer is not None and not isinstance(transformer, Schema):
