@@ -209,7 +209,8 @@ def _found_split(budget: Budget, whole: float, share: float | None, found: Found
     words = max(min(labels * (LABEL_ROWS / signal) ** 2, 0.03 * labels + 0.02, most), least) if labels else 0.0
     total = share if share is not None and numbers + labels else bounds + words
     aside = set_aside(budget, labels=True)
-    spent = Budget(rho=max(total, least) * whole, delta=budget.delta if labels else budget.delta - aside)
+    # Where nothing is left to measure, the share is not spent, and only must not be 0.
+    spent = Budget(rho=(total or least) * whole, delta=budget.delta if labels else budget.delta - aside)
     rest = Budget(rho=(1 - KINDS_SHARE - total) * whole, delta=budget.delta - aside)
     weight = (words / labels) / (bounds / numbers) if numbers and labels else LABEL_WEIGHT
     return _Split(spent=spent, rest=rest, label_weight=weight, signs=found.signs)
