@@ -63,6 +63,8 @@ MIN_ONE_SHARE, MIN_ZERO_SHARE = 0.1, 0.05
 """Shares of 1 and 0 that make a column of nothing else one of truth values, and not of counts that are mostly 0."""
 MAX_FINER_SHARE = 0.02
 """Share of numbers that may have more digits after the decimal sign than a column is found to have."""
+CURRENCY_DIGITS = 2
+"""Digits after the decimal sign of amounts of money, of which classes of cells show none."""
 MIN_UNIT_SHARE = 0.5
 """Share of a column's numbers that have a unit, for it to be part of the format."""
 _KEY_WORDS = frozenset({"id", "ids", "key", "uuid", "guid", "nr", "ssn", "iban", "email", "phone", "rowid", "index"})
@@ -232,6 +234,8 @@ def _number_column(counts: Mapping[str, int]) -> Column:
     written = None if form is None else form.example
     if (form is not None and bool(form.suffix)) or fractions >= MIN_DECIMAL_SHARE * numbers:
         digits = _decimals(counts, mark)
+        if digits is None and form is not None and form.suffix in CURRENCIES:
+            digits = CURRENCY_DIGITS
         source = found_source(Real, "lower", "upper") | ({} if digits is None else {"decimals": "measured"})
         return Real(0, 1, format=written, decimals=digits, nullable=True, source=source)
     return Integer(0, 1, format=written, nullable=True, source=found_source(Integer, "lower", "upper"))
