@@ -21,6 +21,7 @@ PAGES = {path.name: path for path in [ROOT / "README.md", *sorted((ROOT / "docs"
 OUTPUT, FORMULA = "what a command above shows", "a formula, or the form of a command"
 NOT_RUN = {
     ("README.md", "make demo"): "sets up an environment and runs all tests; `sklar demo` has tests in test_demo.py",
+    ("README.md", "sklar synth people.csv -e 1 -o"): "needs more rows; tests/pipeline/test_no_schema.py runs it",
     ("README.md", "Left: one more fit"): OUTPUT,
     ("README.md", "step  label"): OUTPUT,
     ("compare.md", "command TRAIN.parquet"): FORMULA,
@@ -33,6 +34,7 @@ NOT_RUN = {
     ("other-tools.md", "import sklar  # SmartNoise"): "needs more rows; tests/pipeline/test_dropin.py runs such a script",
     ("other-tools.md", "sklar mcp"): "stays until its client goes; tests/pipeline/test_agents.py is one",
     ("privacy.md", "P(M(D) in S)"): FORMULA,
+    ("schema.md", "sklar synth export.csv -e 1"): "needs more rows; tests/pipeline/test_no_schema.py runs it",
     ("scale.md", "model = sklar.fit(spark_frame"): "needs Java; tests/rows/spark fits frames of Spark",
     ("scale.md", "sklar fit people.parquet --spark"): "needs a cluster; tests/rows/spark fits with a local one",
     ("scale.md", "time = start"): FORMULA,
