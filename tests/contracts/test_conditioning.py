@@ -15,6 +15,7 @@ from sklar.methods.registry import METHODS
 from sklar.model import conditioning
 from sklar.model.conditioning import cover, place_inside, simulate_given
 from sklar.model.gaussian import GaussianModel, MixtureModel
+from sklar.model.kept import KeptModel
 from sklar.model.linked import LinkedModel
 from sklar.model.margins.margin import margin_from_dense
 from sklar.model.proportion import InProportion, RowwiseInProportion
@@ -36,9 +37,9 @@ from tests.contracts.conditioned import (
 from tests.tiers import slow_unless
 
 ROWS = 1_500
-ELSEWHERE = {InProportion, RowwiseInProportion, LinkedModel}
-"""Models around others: the law of the first two is tested in tests/model; persons are drawn from the last one by
-`sklar.sample.persons`, and samples of it refuse conditions."""
+ELSEWHERE = {InProportion, RowwiseInProportion, KeptModel, LinkedModel}
+"""Models around others: the law of the first three is tested in tests/model, and the third is only a part of the last
+one; persons are drawn from that by `sklar.sample.persons`, and samples of it refuse conditions."""
 
 
 REPEATS = ("vine-few-rows-target", "dpcopula-kendall-random", "cop-1", "rvine-star1", "tvine")

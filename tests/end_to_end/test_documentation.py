@@ -31,7 +31,10 @@ NOT_RUN = {
     ("inference.md", "model.estimate("): "takes twenty fits; tests/pipeline/estimation asks such questions",
     ("inference.md", "T = V +"): FORMULA,
     ("other-tools.md", "import sklar  # SDV"): "needs SDV; tests/pipeline/test_dropin.py runs such a script",
-    ("other-tools.md", "import sklar  # SmartNoise"): "needs more rows; tests/pipeline/test_dropin.py runs such a script",
+    (
+        "other-tools.md",
+        "import sklar  # SmartNoise",
+    ): "needs more rows; tests/pipeline/test_dropin.py runs such a script",
     ("other-tools.md", "sklar mcp"): "stays until its client goes; tests/pipeline/test_agents.py is one",
     ("privacy.md", "P(M(D) in S)"): FORMULA,
     ("schema.md", "sklar synth export.csv -e 1"): "needs more rows; tests/pipeline/test_no_schema.py runs it",

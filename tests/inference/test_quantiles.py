@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.inference.quantiles import Levels
+from sklar.inference.quantiles import SharesBelow
 
 
-def levels(at: list[float], shares: list[float], noise: float) -> Levels:
+def levels(at: list[float], shares: list[float], noise: float) -> SharesBelow:
     thresholds = np.array([at], dtype=np.float64)
-    return Levels(
+    return SharesBelow(
         at=thresholds, shares=np.array([shares]), noise=np.full_like(thresholds, noise), chance=np.array([3e-4]),
         told=np.ones(1),
     )  # fmt: skip

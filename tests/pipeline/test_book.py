@@ -257,7 +257,7 @@ def test_the_command_says_it_on_standard_error(place: Path) -> None:
     refused = run("fit", *words, "--ledger", "mine.ledger", "-o", "m.sklar")
     assert refused.code == 1 and refused.err.startswith("Error: there is no ledger mine.ledger") and not refused.out
     made = run("synth", *words, "--ledger", "mine.ledger", "--new-ledger", "-o", "out.csv", "--json")
-    assert made.code == 0 and f"Warning: new ledger, no cap: {place / 'mine.ledger'}" in made.err
+    assert made.code == 0 and f'{{"warning": "new ledger, no cap: {place / "mine.ledger"}' in made.err
     assert "new ledger" not in made.out
     other = run("fit", *words, "-o", "m.sklar")
     assert "Warning: new ledger" in other.err and "also kept in" not in other.err

@@ -99,5 +99,5 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: 
     from sklar.studio.serve import open_studio
 
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(MissingExtraError, match=r"sklar\[studio\]"):
+    with pytest.raises(MissingExtraError, match=r"'\.\[studio\]'"):
         open_studio(tmp_path, browser=False)

@@ -37,7 +37,7 @@ from sklar.given_numbers import is_number
 from sklar.inference.answers.questions import Enquiry
 from sklar.inference.answers.statistics import Asked, asked_numbers
 from sklar.inference.one_step import OneStep
-from sklar.inference.quantiles import Levels
+from sklar.inference.quantiles import SharesBelow
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 
@@ -121,7 +121,7 @@ class Said:
     rows: int
     part: Floats
     chance: Floats
-    told: OneStep | Levels | Strayed
+    told: OneStep | SharesBelow | Strayed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -173,7 +173,7 @@ def _estimate(
     }  # fmt: skip
     if isinstance(said.told, OneStep):
         answer = _by_step(question, said, said.told, j, confidence, of)
-    elif isinstance(said.told, Levels):
+    elif isinstance(said.told, SharesBelow):
         whole = isinstance(schema[question.columns[0]], Integer)
         answer = _by_levels(question, said.told, j, confidence, of, whole)
     else:
@@ -203,7 +203,7 @@ def _by_step(question: Enquiry, said: Said, step: OneStep, j: int, confidence: f
     return _Answer(value=value, low=low, high=high, error=error, chance=_ratio(said.chance[j], variance), how=how)
 
 
-def _by_levels(question: Enquiry, levels: Levels, j: int, confidence: float, of: Of, whole: bool) -> _Answer:
+def _by_levels(question: Enquiry, levels: SharesBelow, j: int, confidence: float, of: Of, whole: bool) -> _Answer:
     normal = NormalDist().inv_cdf((1 + confidence) / 2)
     value, low, high = levels.turn_around(j, question.at, normal, of == "population", whole)
     noise = float(np.interp(value, levels.at[j], levels.noise[j]))

@@ -78,7 +78,7 @@ def lay_thresholds(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Levels:
+class SharesBelow:
     """Estimated shares of rows up to thresholds: one line for each answer.
 
     Attributes:
@@ -121,13 +121,13 @@ def _first_reaching(at: Floats, curve: Floats, level: float, whole: bool) -> flo
     return float(at[place - 1] + part * (at[place] - at[place - 1]))
 
 
-def shares_below(thresholds: Thresholds, step: OneStep, rows: float, level: float) -> Levels:
+def shares_below(thresholds: Thresholds, step: OneStep, rows: float, level: float) -> SharesBelow:
     """Return the shares up to thresholds as releases set them right."""
     shape = thresholds.at.shape
     shares = (thresholds.shares + step.shift).reshape(shape)
     # The mean of the nearest rising lines from above and from below is rising, and near both.
     rising = (np.maximum.accumulate(shares, axis=1) + np.minimum.accumulate(shares[:, ::-1], axis=1)[:, ::-1]) / 2
-    return Levels(
+    return SharesBelow(
         at=thresholds.at, shares=rising, noise=step.noise.reshape(shape),
         chance=level * (1 - level) / (rows * thresholds.part), told=step.told.reshape(shape)[:, shape[1] // 2],
     )  # fmt: skip

@@ -150,8 +150,9 @@ def test_tables_without_rows_stay_without(model: sklar.Model, family: sklar.Mode
     for none in (pa.table({"id": pa.array([], pa.string()), "state": pa.array([], pa.string())}),
                  pd.DataFrame({"id": [], "state": []}), tmp_path / "none.csv"):  # fmt: skip
         done = model.complete(none, seed=1)
-        assert done.num_rows == 0
-        assert set(done.column_names) == {"id", *model.schema.modelled}
+        assert len(done) == 0
+        names = done.column_names if isinstance(done, pa.Table) else list(done)
+        assert set(names) == {"id", *model.schema.modelled}
     parents = pa.table({"id": range(30), "kind": ["a"] * 30})
     alone, none = ({"p": parents}, {"p": parents, "c": pa.table({"of": pa.array([], pa.int64())})})
     assert family.complete(none, seed=2)["c"].equals(family.complete(alone, seed=2)["c"])
