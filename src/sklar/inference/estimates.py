@@ -121,7 +121,7 @@ class Said:
     rows: int
     part: Floats
     chance: Floats
-    told: OneStep | SharesBelow | Strayed
+    told: OneStep | tuple[SharesBelow | None, ...] | Strayed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -173,9 +173,9 @@ def _estimate(
     }  # fmt: skip
     if isinstance(said.told, OneStep):
         answer = _by_step(question, said, said.told, j, confidence, of)
-    elif isinstance(said.told, SharesBelow):
+    elif isinstance(said.told, tuple):
         whole = isinstance(schema[question.columns[0]], Integer)
-        answer = _by_levels(question, said.told, j, confidence, of, whole)
+        answer = _by_shares(question, said.told[j], confidence, of, whole)
     else:
         answer = _by_replicas(said, said.told, j, confidence, of)
     if answer is None:
@@ -203,12 +203,13 @@ def _by_step(question: Enquiry, said: Said, step: OneStep, j: int, confidence: f
     return _Answer(value=value, low=low, high=high, error=error, chance=_ratio(said.chance[j], variance), how=how)
 
 
-def _by_levels(question: Enquiry, levels: SharesBelow, j: int, confidence: float, of: Of, whole: bool) -> _Answer:
+def _by_shares(question: Enquiry, shares: SharesBelow | None, confidence: float, of: Of, whole: bool) -> _Answer | None:
+    if shares is None:
+        return None
     normal = NormalDist().inv_cdf((1 + confidence) / 2)
-    value, low, high = levels.turn_around(j, question.at, normal, of == "population", whole)
-    noise = float(np.interp(value, levels.at[j], levels.noise[j]))
-    chance = _ratio(levels.chance[j], levels.chance[j] + noise)
-    how = _how(question, float(levels.told[j]))
+    value, low, high = shares.turn_around(question.at, normal, chance=of == "population", whole=whole)
+    noise = float(np.interp(value, shares.at, shares.noise))
+    chance, how = _ratio(shares.chance, shares.chance + noise), _how(question, shares.told)
     return _Answer(value=value, low=low, high=high, error=(high - low) / (2 * normal), chance=chance, how=how)
 
 

@@ -12,7 +12,7 @@ from sklar.errors import UsageError
 from sklar.given_numbers import whole_number
 from sklar.inference.answers.influence import fisher, influences
 from sklar.inference.answers.questions import Enquiry, checked
-from sklar.inference.answers.statistics import answers, group_shares, used_columns
+from sklar.inference.answers.statistics import answers, column_numbers, group_rows, group_shares, used_columns
 from sklar.inference.estimates import (
     LEAST_REPLICAS,
     Estimated,
@@ -25,7 +25,7 @@ from sklar.inference.estimates import (
 )
 from sklar.inference.linear_measurements import LinearMeasurements, linear_measurements
 from sklar.inference.one_step import one_step, smoothed
-from sklar.inference.quantiles import lay_thresholds, shares_below
+from sklar.inference.quantiles import SharesBelow, lay_thresholds, shares_below
 from sklar.inference.replicas import Mechanism, columns_alone, rows_of, values_of
 from sklar.pipeline.estimation.kept import ENDING, keep_replicas, key_of, read_kept
 from sklar.pipeline.estimation.making import Done, Replicas, make_replicas, mechanism_of
@@ -111,12 +111,18 @@ def _told_quantile(
     """A quantile by the shares of rows up to thresholds, as releases set them right."""
     mechanism, columns = mechanism_of(stored), used_columns(question)
     table, rows = values_of(mechanism, codes, columns), mechanism.rows
-    laid = lay_thresholds(question, stored.schema, table, own, known.level_error(columns[0], question.at))
-    step = None if laid is None else one_step(known, codes, laid.psi, columns, rows, True, own)
-    if laid is None or step is None:
-        return None
-    levels = shares_below(laid, step, rows, question.at)
-    return Said(model=levels.at[:, 0], rows=rows, part=laid.part, chance=levels.chance, told=levels)
+    x, error = column_numbers(table, columns[0]), known.level_error(columns[0], question.at)
+    found: list[SharesBelow | None] = []
+    parts: list[float] = []
+    for group in group_rows(question, stored.schema, table):
+        laid = lay_thresholds(x, group, own, question.at, error)
+        step = None if laid is None else one_step(known, codes, laid.psi, columns, rows, True, own)
+        if laid is not None and step is None:
+            return None
+        found.append(None if laid is None or step is None else shares_below(laid, step, rows, question.at))
+        parts.append(0.0 if laid is None else laid.part)
+    nothing = np.zeros(len(found))
+    return Said(model=nothing, rows=rows, part=np.array(parts), chance=nothing, told=tuple(found))
 
 
 def _with_every_code(codes: CodeTable, name: str, size: int) -> CodeTable:
