@@ -61,3 +61,16 @@ def test_spikes_inside_the_bounds_bend_neither_estimates_nor_rows(rows: int, spi
             for table in (frame, drawn):
                 truth = answer(table[name].to_numpy())
                 assert found.value - room[1] <= truth <= found.value + room[0], (question, found, truth)
+
+
+@pytest.mark.slow
+def test_far_quantiles_of_a_skewed_column_with_much_room_above():
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"x": rng.lognormal(3, 1, 20_000).round(2).clip(0, 2_000), "z": rng.normal(size=20_000)})
+    schema = sklar.Schema({"x": sklar.Real(0, 2_000, decimals=2), "z": sklar.Real(-6, 6)})
+    model = sklar.fit(frame, schema, epsilon=2, delta=1e-6)
+    for level in (0.01, 0.5, 0.9, 0.99):
+        found, truth = model.estimate(f"quantile(x, {level})"), float(np.quantile(frame["x"], level))
+        assert found.value - 2 * (found.value - found.low) - 0.5 <= truth, (level, found, truth)
+        assert truth <= found.value + 2 * (found.high - found.value) + 0.5, (level, found, truth)
+        assert found.high - found.low < max(0.7 * truth, 3.0), (level, found, truth)

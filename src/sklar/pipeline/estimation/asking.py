@@ -83,7 +83,7 @@ def _told_by_releases(stored: Stored, question: Enquiry, wanted: Wanted, memory:
     known = _known(stored, memory)
     rows, codes = mechanism.rows, _model_rows(mechanism, wanted, memory)
     share, own = question.is_share and len(columns) == 1, STEP_ROWS
-    if len(columns) == 1 and (share or question.statistic == "quantile"):  # also of values that the model has not
+    if share:  # also of values that the model has not
         codes = _with_every_code(codes.first(own), columns[0], mechanism.by.schema.size(columns[0]))
         own = codes.rows
     if question.statistic == "quantile":
