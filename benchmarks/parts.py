@@ -34,7 +34,7 @@ PARTS: Mapping[str, Patches] = {
         (estimate, "null_tables", lambda *given: []),
     ],
     "margins held": [(calibrate, "hold_margins", lambda calibration, scales, particles: calibration)],
-    "every cell": [(pairs, "counts_every_cell", lambda cells, most: False)],
+    "every cell": [(pairs, "counts_every_cell", lambda axes, most: False)],
     "a higher edge beside families": [(families, "CLEARLY", 1.0)],
 }
 

@@ -59,7 +59,8 @@ def test_dependence_at_the_level_of_chapters_is_kept() -> None:
     rows = fitted(data, levels=[1])
     assert all(0.8 < part < 1.2 for part in kept(data, rows))
     assert rows.code.nunique() > 150
-    assert max(kept(data, fitted(data))) < 0.75  # without the levels (.40 +- .05): what this test would miss
+    age, _ = kept(data, fitted(data))  # sex has few enough cells beside 200 codes to be counted one by one
+    assert age < 0.75  # without the levels (.40 +- .05): what this test would miss
 
 
 def test_small_siblings_stay_with_their_parent() -> None:

@@ -7,13 +7,22 @@ import pandas as pd
 import pytest
 
 import sklar
+from sklar.methods.vine.axes import VineAxis
 from sklar.methods.vine.pairs import counts_every_cell
+from sklar.model.axis import lay_out
+
+
+def axis(cells: int, *, nested: bool = False) -> VineAxis:
+    scale = lay_out(np.arange(cells), np.full(cells, 1 / cells), cells, nominal=False)
+    coarse = np.zeros((2, cells), dtype=np.int64) if nested else None
+    return VineAxis(name="x", scale=scale, coarse=coarse, ordered=True, numeric=True)
 
 
 def test_all_cells_are_counted_where_they_are_worth_their_noise():
-    assert counts_every_cell((121, 4), most=22.0)
-    assert not counts_every_cell((122, 4), most=22.0)
-    assert not counts_every_cell((2_000, 2_000), most=1e6)
+    assert counts_every_cell([axis(121), axis(4)], most=22.0)
+    assert not counts_every_cell([axis(122), axis(4)], most=22.0)
+    assert not counts_every_cell([axis(2_000), axis(2_000)], most=1e6)
+    assert not counts_every_cell([axis(121, nested=True), axis(4)], most=22.0)
 
 
 @pytest.mark.slow

@@ -157,7 +157,8 @@ def test_no_group_of_persons_has_a_narrower_interval_than_its_size_allows() -> N
         assert one.error is not None and one.worth is not None and one.low is not None and one.high is not None
         assert one.error > 0.7 * own.std() / len(own) ** 0.5
         assert one.worth <= len(own) * 1.5 and one.worth < 300  # sizes of groups are estimated, too
-        assert "nothing was released about one of them together with others" in one.how
+        # With a little more noise on the number of persons, tables of pairs are released after all.
+        assert "nothing was released about one of them" in one.how or "of what these columns say together" in one.how
         held.append(one.low <= own.mean() <= one.high)
     assert all(held)
 

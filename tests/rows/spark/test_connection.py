@@ -22,7 +22,7 @@ SCHEMA = Schema({"a": Integer(0, 9)})
 
 def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(MissingExtraError, match=r"sklar\[spark\]"):
+    with pytest.raises(MissingExtraError, match=r"\.\[spark\]"):
         open_rows("people.parquet", SCHEMA, spark="local[2]")
 
 

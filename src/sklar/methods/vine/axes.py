@@ -53,6 +53,11 @@ class VineAxis:
         """Where values end and null begins; 1 if it has none."""
         return 1.0 if self.null is None else float(self.scale.edges[-2])
 
+    @property
+    def nested(self) -> bool:
+        """Whether its labels are the leaves of a hierarchy."""
+        return self.coarse is not None and self.coarse.ndim > 1
+
     def groups(self, most: int, sigma: float, rows: float, *, fine: bool = False) -> Groups:
         """At most `most` groups that stand out of noise of standard deviation `sigma`.
 

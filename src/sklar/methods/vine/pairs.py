@@ -35,12 +35,14 @@ def resolution(rows: float, sigma: float) -> float:
     return float(np.sqrt(max(rows, 0.0) / (ROWS_PER_CELL * sigma)))
 
 
-def counts_every_cell(cells: tuple[int, int], most: float) -> bool:
+def counts_every_cell(axes: Sequence[VineAxis], most: float) -> bool:
     """Whether a table of all cells of two columns is worth its noise: no more cells than a square table may have.
 
-    Coarser groups would hide what repeats from value to value, such as a quarter that follows from a date.
+    Coarser groups would hide what repeats from value to value, such as a quarter that follows from a date. Groups of a
+    hierarchy are its nodes in any case.
     """
-    return math.prod(cells) <= min(most * most, MOST_CELLS)
+    cells = math.prod(len(axis.scale.starts) for axis in axes)
+    return cells <= min(most * most, MOST_CELLS) and not any(axis.nested for axis in axes)
 
 
 class PairGroups:
@@ -57,8 +59,7 @@ class PairGroups:
 
     def of_pair(self, first: int, second: int) -> tuple[Groups, Groups]:
         """The groups of two columns in their table: all of their cells, where these are worth their noise."""
-        cells = len(self._axes[first].scale.starts), len(self._axes[second].scale.starts)
-        if counts_every_cell(cells, resolution(self._rows, self._sigma)):
+        if counts_every_cell((self._axes[first], self._axes[second]), resolution(self._rows, self._sigma)):
             return self._every_cell(first), self._every_cell(second)
         return self._beside(first, second), self._beside(second, first)
 

@@ -61,8 +61,7 @@ def _plan(axes: Sequence[VineAxis], pair: tuple[int, int], noise: Noise, rows: f
         min(sizes[0], max(most, most * most // second)),
         min(sizes[1], max(most, most * most // first)),
     )
-    cells = len(axes[pair[0]].scale.starts), len(axes[pair[1]].scale.starts)
-    if counts_every_cell(cells, resolution(rows, sigma)):
+    if counts_every_cell([axes[column] for column in pair], resolution(rows, sigma)):
         return TablePlan(columns=pair, groups=tuple(axes[c].every_cell(sigma, rows) for c in pair), noise=noise)
     groups = tuple(axes[c].groups(limit, sigma, rows) for c, limit in zip(pair, limits, strict=True))
     return TablePlan(columns=pair, groups=groups, noise=noise)

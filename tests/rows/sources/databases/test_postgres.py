@@ -181,7 +181,7 @@ def test_a_query_is_not_asked_of_a_server(visits: str, visits_schema: Schema) ->
 
 def test_the_driver_is_an_extra(monkeypatch: pytest.MonkeyPatch, visits: str, visits_schema: Schema) -> None:
     monkeypatch.setitem(__import__("sys").modules, "adbc_driver_postgresql", None)
-    with pytest.raises(MissingExtraError, match=r"sklar\[postgres\]"):
+    with pytest.raises(MissingExtraError, match=r"\.\[postgres\]"):
         open_rows(visits, visits_schema)
 
 
