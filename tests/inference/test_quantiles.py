@@ -20,21 +20,21 @@ def levels(at: list[float], shares: list[float], noise: float) -> SharesBelow:
 
 def test_ends_are_where_the_error_of_a_share_reaches_the_level():
     found = levels([1, 2, 3, 4, 5], [0.1, 0.3, 0.5, 0.7, 0.9], noise=1e-4)
-    assert found.turn_around(0.6, 2.0, chance=False, whole=True) == (4, 4, 4)
+    assert found.invert_shares(0.6, 2.0, chance=False, whole=True) == (4, 4, 4)
     # The standard error is 0.02 with the chance of the rows, so 0.04 is allowed for: a fifth of the way to the next.
-    assert found.turn_around(0.6, 2.0, chance=True, whole=False) == pytest.approx((3.5, 3.3, 3.7))
-    assert found.turn_around(0.69, 2.0, chance=True, whole=True) == (4, 4, 5)
+    assert found.invert_shares(0.6, 2.0, chance=True, whole=False) == pytest.approx((3.5, 3.3, 3.7))
+    assert found.invert_shares(0.69, 2.0, chance=True, whole=True) == (4, 4, 5)
 
 
 def test_a_level_beyond_all_thresholds_is_at_the_last_one():
     found = levels([1, 2, 3], [0.4, 0.5, 0.6], noise=1e-4)
-    assert found.turn_around(0.95, 2.0, chance=True, whole=False) == (3, 3, 3)
-    assert found.turn_around(0.05, 2.0, chance=True, whole=False) == (1, 1, 1)
+    assert found.invert_shares(0.95, 2.0, chance=True, whole=False) == (3, 3, 3)
+    assert found.invert_shares(0.05, 2.0, chance=True, whole=False) == (1, 1, 1)
 
 
 def test_a_level_on_a_lump_is_the_lump_and_nothing_else():
     found = levels([9, 10, 11], [0.2, 0.8, 0.82], noise=1e-4)
-    assert found.turn_around(0.5, 2.0, chance=True, whole=True) == (10, 10, 10)
+    assert found.invert_shares(0.5, 2.0, chance=True, whole=True) == (10, 10, 10)
 
 
 @pytest.mark.slow

@@ -144,8 +144,8 @@ def _run_for_machines() -> int:
         code = getattr(error, "exit_code", None)  # of errors of the parser alone
         if code is None:
             raise
-        told = getattr(error, "format_message", None)
-        complain("error", str(told() if told else error), exit_code=code)
+        message = getattr(error, "format_message", None)
+        complain("error", str(message() if message else error), exit_code=code)
     return code if isinstance(code, int) else 0
 
 

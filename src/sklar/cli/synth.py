@@ -179,10 +179,10 @@ def _tell(
 
     claim, facts = fitted.claim, fitted.found_facts
     if json:
-        told: dict[str, Any] = {"output": output, "rows": rows, "claim": str(claim), "claim_record": claim.to_dict()}
-        told |= {} if facts is None else {"found": {"share": facts.share, "columns": dict(facts.columns)}}
-        told |= {} if found is None else {"schema": found}
-        show.as_json(told if page is None else {**told, "public_report": page})
+        result: dict[str, Any] = {"output": output, "rows": rows, "claim": str(claim), "claim_record": claim.to_dict()}
+        result |= {} if facts is None else {"found": {"share": facts.share, "columns": dict(facts.columns)}}
+        result |= {} if found is None else {"schema": found}
+        show.as_json(result if page is None else {**result, "public_report": page})
         return
     if output == STANDARD_OUTPUT:
         show.note(str(claim))
@@ -202,4 +202,4 @@ def _tell(
         show.line(f"The schema that was found is in {found}: edit it, and use it again with -s.")
         show.line("To lose less: state labels and bounds that you know in it (their price is saved), or use more rows.")
     if page is not None:
-        show.line(f"What they are worth, from releases only, is told in {page}; it may be published.")
+        show.line(f"What they are worth, from releases only, is stated in {page}; it may be published.")

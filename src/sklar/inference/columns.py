@@ -139,7 +139,7 @@ def column_sums(
         widths: Of the codes that are ordered numbers, the first ones, 0 for single values; empty for labels.
         known: The number of rows, as told without these histograms.
         rows: What means are over.
-        tails: Whether tails are taken for Pareto ones; else they are told by their counts alone.
+        tails: Whether tails are taken for Pareto ones; else their counts alone are used.
     """
     tables = [table for table in tables if table.values.size <= MOST_CELLS]
     if not tables or not rows > 0:

@@ -207,7 +207,7 @@ def _by_shares(question: Enquiry, shares: SharesBelow | None, confidence: float,
     if shares is None:
         return None
     normal = NormalDist().inv_cdf((1 + confidence) / 2)
-    value, low, high = shares.turn_around(question.at, normal, chance=of == "population", whole=whole)
+    value, low, high = shares.invert_shares(question.at, normal, chance=of == "population", whole=whole)
     noise = float(np.interp(value, shares.at, shares.noise))
     chance, how = _ratio(shares.chance, shares.chance + noise), _how(question, shares.told)
     return _Answer(value=value, low=low, high=high, error=(high - low) / (2 * normal), chance=chance, how=how)

@@ -1,4 +1,4 @@
-r"""Quantiles with error bars: shares up to thresholds, turned around (Woodruff 1952).
+r"""Quantiles with error bars: shares of rows up to thresholds, inverted (Woodruff 1952).
 
 The share F(t) of rows up to a threshold t is a mean, which releases set right (`one_step`) with a known variance s(t)^2
 from noise. The quantile of level a is at most t where F(t) >= a. So with F^(t) the estimate and z a normal quantile,
@@ -83,7 +83,7 @@ class SharesBelow:
     chance: float
     told: float
 
-    def turn_around(self, level: float, normal: float, *, chance: bool, whole: bool) -> tuple[float, float, float]:
+    def invert_shares(self, level: float, normal: float, *, chance: bool, whole: bool) -> tuple[float, float, float]:
         """Return the quantile and the ends of its interval.
 
         Args:

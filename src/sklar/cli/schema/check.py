@@ -74,8 +74,8 @@ def check(
     counts = audit_schema(file, facts, read) if audit or (given and not no_look) else None
     unread = unread_columns(counts, facts) if counts else ()
     if json:
-        told = {"unread": unread, "notice": counts.notice} if counts else {}
-        show.as_json(found.to_dict() | told | ({"audit": counts.to_dict()} if counts and audit else {}))
+        unreadable = {"unread": unread, "notice": counts.notice} if counts else {}
+        show.as_json(found.to_dict() | unreadable | ({"audit": counts.to_dict()} if counts and audit else {}))
         return
     _tell(schema, file, found)
     if unread and counts:
