@@ -33,9 +33,9 @@ from scipy.stats import qmc
 import sklar
 from benchmarks.coverage_persons import run_persons
 from benchmarks.coverage_spikes import run_spikes
-from sklar.inference.answers.influence import influences
+from sklar.inference.answers.influence import compute_influences
 from sklar.inference.answers.questions import parse_question
-from sklar.inference.answers.statistics import asked_numbers
+from sklar.inference.answers.statistics import describe_numbers
 from sklar.sample.decode import Values
 
 SCHEMA = sklar.Schema(
@@ -72,15 +72,15 @@ def law(u: np.ndarray) -> pd.DataFrame:
 
 
 def answered(frame: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """What rows answer, and the standard deviation of that times the root of their number; see `influences`."""
+    """What rows answer, and the standard deviation of that times the root of their number; see `compute_influences`."""
     null = np.zeros(len(frame), bool)
     table = {name: Values(data=frame[name].to_numpy(), null=null) for name in "xyz"}
     table["g"] = Values(data=(frame["g"] == "M").to_numpy().astype(np.int32), null=null, labels=("F", "M", "other"))
     found: dict[str, tuple[float, float]] = {}
     for text in QUESTIONS:
         question = parse_question(text, SCHEMA)
-        values, psi = influences(question, SCHEMA, table, 1.0)
-        numbers = zip(asked_numbers(question, SCHEMA), values, psi.std(axis=1), strict=True)
+        values, psi = compute_influences(question, SCHEMA, table, 1.0)
+        numbers = zip(describe_numbers(question, SCHEMA), values, psi.std(axis=1), strict=True)
         found |= {_name(question.name, asked.group, asked.term): (float(v), float(sd)) for asked, v, sd in numbers}
     return found
 

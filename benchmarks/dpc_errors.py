@@ -13,8 +13,8 @@ import sklar
 from benchmarks.dpc_adult import MANY, Adult, adult, stand_in
 from sklar.lab.metrics.queries import (
     BinaryTable,
-    correlated,
     error_lines,
+    find_correlated,
     independent_answers,
     noisy_answers,
     one_way,
@@ -104,7 +104,7 @@ def told(name: str, real: Answers, made: list[Answers], *, triples: bool = True)
 
 def splits(name: str, data: Adult, real: Answers, made: list[Answers]) -> None:
     """Q2 by correlation, Q3 where the true count is 100 or more."""
-    strong = correlated(real.pairs, data.rows, two_way_places(data.real.owner))
+    strong = find_correlated(real.pairs, data.rows, two_way_places(data.real.owner))
     many = real.q3 >= 100
     parts = (("Q2, |corr| >= 0.5", "q2", strong), ("Q2, |corr| < 0.5", "q2", ~strong), ("Q3, count >= 100", "q3", many))
     for label, field, chosen in parts:

@@ -15,14 +15,14 @@ import warnings
 import numpy as np
 
 import sklar
-from sklar.inference.checks.fission import fission
-from sklar.inference.checks.held_out import held_out
-from sklar.inference.checks.residuals import residuals, rows_behind
+from sklar.inference.checks.fission import score_by_fission
+from sklar.inference.checks.held_out import score_held_out
+from sklar.inference.checks.residuals import compute_residuals, rows_behind
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.fitted import Fitted
 from sklar.inference.tables import all_tables, group_masses, measured_part, model_tables, partitions_of, shares_of_rows
 from sklar.pipeline.bundle.bundle import stored_of
-from sklar.release.measurements import Measurement, measurements_in
+from sklar.release.measurements import Measurement, collect_measurements
 from sklar.sample.rng import generator
 
 SCHEMA = sklar.Schema(
@@ -65,7 +65,7 @@ def one_fit(rows: int, epsilon: float, method: str, seed: int, share: float) -> 
     codes = known_table(rows, seed)
     model = sklar.fit(frame(codes), SCHEMA, epsilon=epsilon, method=method, check_share=share)
     fitted = stored_of(model).fitted
-    found = fission(fitted, DRAWN, generator(seed))
+    found = score_by_fission(fitted, DRAWN, generator(seed))
     tables = model_tables(fitted.schema, fitted.measurements)
     drawn = shares_of_rows(tables, fitted.schema, fitted.model.simulate_rounded(DRAWN, generator(seed)))
     truth = shares_of_rows(tables, fitted.schema, codes)
@@ -78,7 +78,7 @@ def one_fit(rows: int, epsilon: float, method: str, seed: int, share: float) -> 
     errors = [true_error(*each) for each in zip(tables, shares, truth, strict=True)]
     order = [at for wanted in (True, False) for at, single in enumerate(singles) if single == wanted]
     held: dict[str, list[bool]] = {
-        "alarm": [any(r.contradicts for r in residuals(tables, drawn, rows_behind(fitted, tables), DRAWN))]
+        "alarm": [any(r.contradicts for r in compute_residuals(tables, drawn, rows_behind(fitted, tables), DRAWN))]
     }
     assert found is not None
     for at, score in zip(order, found.tables, strict=True):
@@ -92,7 +92,7 @@ def one_fit(rows: int, epsilon: float, method: str, seed: int, share: float) -> 
 def held_back(fitted: Fitted, codes: np.ndarray, seed: int) -> dict[str, list[bool]]:
     """Which intervals from tables that were held back hold."""
     assert fitted.held is not None
-    tables, found = all_tables(measurements_in([fitted.held])), held_out(fitted, DRAWN, generator(seed))
+    tables, found = all_tables(collect_measurements([fitted.held])), score_held_out(fitted, DRAWN, generator(seed))
     shares = shares_of_rows(tables, fitted.schema, fitted.model.simulate_rounded(DRAWN, generator(seed)))
     truth = shares_of_rows(tables, fitted.schema, codes)
     errors = [true_error(*each) for each in zip(tables, shares, truth, strict=True)]

@@ -25,8 +25,8 @@ import sklar
 from benchmarks.data.hospital import hospital_schemas, hospital_tables
 from benchmarks.data.panel import panel_schema, panel_table
 from sklar.lab.families import evaluate_tables
-from sklar.lab.metrics.trajectories import trajectories
-from sklar.lab.metrics.tvd import distances
+from sklar.lab.metrics.trajectories import compare_trajectories
+from sklar.lab.metrics.tvd import margin_distances
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import coarse_codes, coarse_grid
 from sklar.sample.rng import generator
@@ -98,7 +98,7 @@ def panel(real: pa.Table, facts: sklar.Schema, seed: int) -> dict[str, float]:
     flat = sklar.fit(real, alone, epsilon=PANEL_EPSILON).sample(real.num_rows, seed=seed)
     owner = pa.array(generator(seed).permutation(real[key].to_numpy()))
     mixed = flat.set_column(flat.column_names.index(key), key, owner)
-    told, chance = trajectories(real, linked, facts), trajectories(real, mixed, facts)
+    told, chance = compare_trajectories(real, linked, facts), compare_trajectories(real, mixed, facts)
     single = {name: single_rows(real, table, alone) for name, table in (("linked", linked), ("flat", flat))}
     off = {name: abs(other / own - 1) for name, (own, other) in told.between.items()}
     return {
@@ -161,7 +161,7 @@ def single_rows(real: pa.Table, synthetic: pa.Table, schema: sklar.Schema) -> di
                 for table in (real, synthetic))  # fmt: skip
     sizes = [grid.sizes[name] for name in schema.modelled]
     sets = {ways: list(combinations(range(len(sizes)), ways)) for ways in (1, 2)}
-    return {ways: float(np.mean(list(distances(one, two, sizes, chosen)))) for ways, chosen in sets.items()}
+    return {ways: float(np.mean(list(margin_distances(one, two, sizes, chosen)))) for ways, chosen in sets.items()}
 
 
 def broken_steps(table: pa.Table, person: sklar.Person) -> int:

@@ -24,8 +24,8 @@ import numpy as np
 
 import sklar
 from benchmarks.tables import TABLES
-from sklar.lab.learning.features import examples
-from sklar.lab.learning.learners import learn
+from sklar.lab.learning.features import select_examples
+from sklar.lab.learning.learners import train_and_predict
 from sklar.lab.learning.transfer import score_predictions
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable
@@ -59,8 +59,8 @@ def score(real: ExactTable, synthetic: ExactTable, targets: dict[str, str]) -> d
     rng = np.random.default_rng(0)
     for what, target in targets.items():
         learner = "linear" if what == "rmse" else "boosting"
-        train, test = examples(synthetic, target), examples(real, target)
-        out[what] = score_predictions(test.truth, learn(learner, train, test, rng))[what.rstrip("2n")]
+        train, test = select_examples(synthetic, target), select_examples(real, target)
+        out[what] = score_predictions(test.truth, train_and_predict(learner, train, test, rng))[what.rstrip("2n")]
     return out
 
 

@@ -111,13 +111,13 @@ def _row_wise(rows: Any, fast: Any, options: dict[str, Any]) -> Any:
     """The model `fast` with the vine of pyvinecopulib's own fit to the same pseudo-observations, in the same order."""
     import dataclasses
 
-    from sklar.lab.baselines.columns import vine_columns
+    from sklar.lab.baselines.columns import prepare_columns
     from sklar.lab.tables.reading import read_table
     from sklar.pipeline.model import Model
 
     made = fast.table_model
     table = read_table(rows, _schema(rows), np.random.default_rng(0), role="real")
-    columns = vine_columns(table, table.names, options["target"])
+    columns = prepare_columns(table, table.names, options["target"])
     vine = fit_rvine(
         columns.u, lower=columns.lower, discrete=columns.discrete.tolist(), truncation=made.level, structure="cvine",
         order=tuple(reversed(made.roots)), threads=1, engine="pyvinecopulib",

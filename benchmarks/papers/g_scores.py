@@ -9,14 +9,14 @@ import pandas as pd
 
 import sklar
 from sklar.lab.metrics.correlations.phik import phik_matrix
-from sklar.lab.metrics.g_epsilon import LEARNERS, GEpsilon, g_epsilon
+from sklar.lab.metrics.g_epsilon import PAPER_LEARNERS, GEpsilon, g_epsilon
 from sklar.lab.metrics.tvd import margin_distance
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import coarse_grid
 
 
 def g_scores(
-    real: pd.DataFrame, other: pd.DataFrame, schema: sklar.Schema, target: str, learners: Sequence[str] = LEARNERS
+    real: pd.DataFrame, other: pd.DataFrame, schema: sklar.Schema, target: str, learners: Sequence[str] = PAPER_LEARNERS
 ) -> GEpsilon:
     """Both scores and their parts, with the paper's weights of one."""
     one, two = (read_table(frame, schema, np.random.default_rng(0), role="real") for frame in (real, other))

@@ -11,7 +11,7 @@ import sklar
 from benchmarks.papers.competitors import of_tvine
 from benchmarks.papers.figures import draw_lines
 from benchmarks.papers.tvine_levels import TABLES, arguments, heading, line
-from sklar.lab.metrics.support import authenticity, support
+from sklar.lab.metrics.support import measure_authenticity, measure_support
 from sklar.lab.tables.reading import read_table
 
 SHOWN = ("PrivBayes 1", "CTGAN", "TVAE")
@@ -23,8 +23,8 @@ def measured(real: object, made: object, schema: sklar.Schema) -> tuple[float, f
     """The three numbers of a table, as `sklar evaluate` has them, without the rest of it."""
     rng = np.random.default_rng(0)
     one, two = (read_table(table, schema, rng, role=role) for table, role in ((real, "real"), (made, "synthetic")))
-    near = support(one, two)
-    return near.precision.value, near.recall.value, authenticity(one, two, rng).value
+    near = measure_support(one, two)
+    return near.precision.value, near.recall.value, measure_authenticity(one, two, rng).value
 
 
 def main() -> None:

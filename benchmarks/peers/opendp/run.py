@@ -38,7 +38,7 @@ def main() -> None:
     names = {name: f"c{at}" for at, name in enumerate(task.sizes)}
     frame = pl.from_pandas(task.codes.rename(columns=names).astype("int64")).lazy()
     context = dp.Context.compositor(
-        data=frame, privacy_unit=dp.unit_of(contributions=1),
+        data=frame, privacy_unit=dp.make_unit(contributions=1),
         privacy_loss=dp.loss_of(rho=rho_of(task.epsilon, task.delta)), split_evenly_over=1,
     )  # fmt: skip
     keys = {names[name]: list(range(size)) for name, size in task.sizes.items()}
