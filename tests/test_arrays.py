@@ -16,7 +16,7 @@ from sklar.methods.registry import METHODS
 from sklar.model.independent import IndependentModel
 from sklar.model.margins.margin import margin_from_dense
 from sklar.private import noise
-from sklar.sample.draw import sample_with_worth
+from sklar.sample.draw import draw_sample
 from sklar.schema import Integer, Schema
 
 
@@ -106,6 +106,6 @@ def test_fits_and_samples_run_on_one_thread_of_blas_whatever_the_machine_has() -
     with threadpool_limits(2, user_api="blas"):
         assert blas_threads() == {2}
         model = method.fit(None, None)  # type: ignore[arg-type]
-        sample_with_worth(model, Schema({"x": Integer(0, 2)}), 5, seed=1)
+        draw_sample(model, Schema({"x": Integer(0, 2)}), 5, seed=1)
         assert blas_threads() == {2}
     assert seen == [{1}, {1}, {1}]

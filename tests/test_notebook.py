@@ -51,8 +51,8 @@ def test_everything_is_escaped_and_takes_the_colours_of_the_page(shown: dict[str
 
 
 def test_what_a_card_says(shown: dict[str, Any]) -> None:
-    assert "2 of them have facts that nobody has confirmed" in shown["draft"]._repr_html_()
-    assert "nobody has confirmed" not in shown["schema"]._repr_html_()
+    assert "2 of them have facts that are not confirmed" in shown["draft"]._repr_html_()
+    assert "are not confirmed" not in shown["schema"]._repr_html_()
     assert "integer from 0 to 99" in shown["model"]._repr_html_()
     assert "Left: one more fit" in shown["ledger"]._repr_html_()
     assert all("not private" in shown[kind]._repr_html_() for kind in ("evaluation", "attack", "compared"))
@@ -60,7 +60,7 @@ def test_what_a_card_says(shown: dict[str, Any]) -> None:
 
 def test_long_tables_are_cut_with_a_word() -> None:
     html = notebook.table(("n",), [(i,) for i in range(100)])
-    assert html.count("<tr>") == 1 + notebook.MOST_ROWS and "and 40 more" in html
+    assert html.count("<tr>") == 1 + notebook.MAX_TABLE_ROWS and "and 40 more" in html
 
 
 def test_pictures_of_an_evaluation_and_a_model(shown: dict[str, Any], tmp_path: Path) -> None:

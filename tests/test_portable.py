@@ -103,8 +103,8 @@ def test_a_system_without_any_locks_is_refused(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.slow
 def test_the_ledger_passes_its_tests_on_windows() -> None:
     """All but two: Windows has no named pipe in a folder, and syncs no folder."""
-    left_out = ["test_places_that_cannot_hold_a_ledger", "test_every_entry_is_synced_before_the_call_returns"]
-    words = [f"--deselect=tests/accounting/ledger/test_file.py::{name}" for name in left_out]
+    ignore_column = ["test_places_that_cannot_hold_a_ledger", "test_every_entry_is_synced_before_the_call_returns"]
+    words = [f"--deselect=tests/accounting/ledger/test_file.py::{name}" for name in ignore_column]
     ended = on_windows("-m", "pytest", "-p", "no:cacheprovider", "-q", "tests/accounting/ledger", *words, cwd=ROOT)
     assert ended.returncode == 0, ended.stdout[-3000:]
 

@@ -1,7 +1,7 @@
-"""Sklar: private synthetic tables from copulas.
+"""Sklar: differentially private synthetic tables from copulas.
 
-The public names are loaded when they are first used, so that `import sklar` stays light. Everything else is free to
-change. `rules` is the module of public rules between columns.
+The public names are loaded at first use, so that `import sklar` is fast. Everything else may change. `rules` is the
+module of public rules between columns.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sklar.lab.binary import BinaryEvaluation, evaluate_binary
     from sklar.lab.compare.compare import compare
     from sklar.lab.compare.result import Compared
-    from sklar.lab.completing.complete import complete
+    from sklar.lab.completing import complete
     from sklar.lab.demo import demo
     from sklar.lab.drafting.draft import draft_schema
     from sklar.lab.evaluate import evaluate
@@ -108,7 +108,7 @@ _HOMES = {
     "sklar.lab.binary": "BinaryEvaluation evaluate_binary",
     "sklar.lab.compare.compare": "compare",
     "sklar.lab.compare.result": "Compared",
-    "sklar.lab.completing.complete": "complete",
+    "sklar.lab.completing": "complete",
     "sklar.lab.demo": "demo",
     "sklar.lab.drafting.draft": "draft_schema",
     "sklar.lab.evaluate": "evaluate",

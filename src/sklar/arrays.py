@@ -1,4 +1,4 @@
-"""What every room that works on arrays shares: types, compiled loops, how many cores to use, and bits that repeat."""
+"""Shared tools for arrays: types, compiled loops, the number of usable cores, and reproducible BLAS."""
 
 from __future__ import annotations
 
@@ -17,29 +17,31 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 GROUPS, OWN_GROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-"""Where Linux shows control groups, and which of them this process belongs to."""
+"""Paths of control groups on Linux, and of the groups of this process."""
 
 
 def compiled(**options: Any) -> Any:
-    """A decorator: the loop is compiled when first called, and kept on disk for later processes.
+    """Return a decorator that compiles a loop at its first call, and caches it on disk.
 
-    Nothing is compiled but the loop and the way to it from Python: a first fit waits for every bit of it.
+    Only the loop and its Python wrapper are compiled, since a first fit has to wait for it.
     """
-    from numba import njit  # slow to load: modules of compiled loops are imported where they are called
+    from numba import njit  # slow to import: modules of compiled loops are imported where they are called
 
     settings: dict[str, Any] = {"nogil": True, "cache": True, "no_cfunc_wrapper": True, **options}
     return njit(**settings)
 
 
 def compiled_part(**options: Any) -> Any:
-    """The same for what only other compiled loops call."""
+    """Return a decorator for functions that only compiled loops call."""
     return compiled(no_cpython_wrapper=True, **options)
 
 
 @contextmanager
 def one_blas_thread() -> Generator[None]:
-    """Within it BLAS uses one thread: how many share a product decides its last bits, and fits and samples must come
-    out the same for whoever makes them again."""
+    """Restrict BLAS to one thread, since the last bits of a product depend on the number of threads.
+
+    Fits and samples must be reproducible.
+    """
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, user_api="blas"):
@@ -47,13 +49,13 @@ def one_blas_thread() -> Generator[None]:
 
 
 def usable_cores() -> int:
-    """Cores this process may run on, and no more than its container grants it time for."""
+    """Return the number of cores that this process may use, within the limits of its container."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(allowed, math.ceil(min(_granted_cores(), allowed))))
 
 
 def _granted_cores() -> float:
-    """The smallest share of time, in cores, that a control group around this process sets; infinite without one."""
+    """Return the smallest CPU limit, in cores, of the control groups of this process; infinite without one."""
     lines = _words(OWN_GROUP)
     own = next((line.removeprefix("0::").strip("/") for line in lines if line.startswith("0::")), "")
     places = (place for place in [GROUPS / own, *(GROUPS / own).parents] if place.is_relative_to(GROUPS))

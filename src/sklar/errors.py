@@ -1,7 +1,7 @@
-"""Every deliberate exception of Sklar: the rule, what was found, and what to do, in one or two plain sentences.
+"""All deliberate exceptions and warnings of Sklar. Messages state what is wrong, what was given and what to do.
 
-Messages from ``rows`` and ``private`` name columns and row-independent facts only, never a cell or an exact count. What
-says that an argument is wrong is a ValueError, too, so that callers who know nothing of Sklar catch it as usual.
+Messages from ``rows`` and ``private`` contain column names and row-independent facts only, never a cell or an exact
+count. Errors about arguments are ValueErrors, too, so that general code can catch them.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ class SchemaError(SklarError, ValueError):
         super().__init__(head + "; ".join(self.faults))
 
 
-SHOWN_FAULTS = 8
-"""Faults that a message tells; the error carries all of them."""
+MAX_SHOWN_FAULTS = 8
+"""Maximum number of faults in a message; the error has all of them."""
 
 
 class UnconfirmedFactError(SchemaError):
-    """The schema holds facts taken from the rows that nobody confirmed or paid for; ``faults`` lists them."""
+    """The schema contains facts from the rows that were neither confirmed nor paid for; ``faults`` lists them."""
 
     def __init__(self, faults: Sequence[str]):
         super().__init__(faults)
-        shown = "; ".join(self.faults[:SHOWN_FAULTS])
-        more = len(self.faults) - SHOWN_FAULTS
+        shown = "; ".join(self.faults[:MAX_SHOWN_FAULTS])
+        more = len(self.faults) - MAX_SHOWN_FAULTS
         self.args = (
-            f"nobody has confirmed these facts, marked from-rows: {shown}{f'; and {more} more' if more > 0 else ''}. "
-            "`sklar schema confirm FILE`, or schema.questions() and schema.confirm(...), asks column by column; bounds "
-            'and values can be paid for instead (source = "pay")',
+            f"these facts, marked from-rows, are not confirmed: {shown}{f'; and {more} more' if more > 0 else ''}. "
+            "Confirm them with `sklar schema confirm FILE`, or schema.questions() and schema.confirm(...); bounds and "
+            'values can be measured and paid for instead (source = "pay")',
         )
 
 
 class SourceError(SklarError):
-    """The data cannot be read as a table: a structural fault of the file or frame, never of a value."""
+    """The data cannot be read as a table because of a structural fault of the file or frame, never of a value."""
 
 
 class TableTooLargeError(SklarError):
@@ -74,22 +74,22 @@ class ModelFileError(SklarError):
 
 
 class UnsupportedConditionError(SklarError):
-    """A conditional sample asks for values that have no, or too little, support under the model."""
+    """A conditional sample has conditions with no, or too little, support under the model."""
 
 
 class OutputError(SklarError):
-    """An output cannot be written where it was asked for; nothing half-written is left behind."""
+    """An output cannot be written; no incomplete file is left."""
 
 
 class MissingExtraError(SklarError):
-    """An optional library is needed for this; the message names the extra to install."""
+    """An optional library is missing; the message names the extra to install."""
 
 
 class NotAcceptedError(SklarError):
-    """A model was fitted, and does not meet the criteria of its release; its budget is spent.
+    """A fitted model does not meet the criteria of its release; its budget is spent.
 
     Attributes:
-        reasons: What could not be shown.
+        reasons: The criteria that could not be shown to hold.
     """
 
     def __init__(self, message: str, *, reasons: tuple[str, ...] = ()):
@@ -98,7 +98,7 @@ class NotAcceptedError(SklarError):
 
 
 class PeerError(SklarError):
-    """A peer of a comparison came to no usable table; ``stopped`` names the limit it met, if any."""
+    """A peer of a comparison produced no usable table; ``stopped`` names the limit that it exceeded, if any."""
 
     def __init__(self, reason: str, stopped: str | None = None):
         super().__init__(reason)
@@ -106,44 +106,44 @@ class PeerError(SklarError):
 
 
 class SklarWarning(UserWarning):
-    """Base of all deliberate warnings; the command line prints them in plain words on standard error."""
+    """Base of all deliberate warnings; the command line prints them on standard error."""
 
 
 class NoSignalWarning(SklarWarning):
-    """The noise is so large that the released margins say next to nothing about the rows."""
+    """The released margins are below the noise level."""
 
 
 class FlatColumnWarning(NoSignalWarning):
-    """A column came out nearly all missing, unlisted or one number, as one does that is not read as it is written."""
+    """A column came out nearly all missing, unlisted or one number, probably because it was not parsed correctly."""
 
 
 class NewLedgerWarning(SklarWarning):
-    """A ledger without a cap was made; what was spent on the same rows elsewhere is not in it."""
+    """A ledger without a cap was created; it does not contain what was spent on the same rows elsewhere."""
 
 
 class OtherLedgerWarning(SklarWarning):
-    """Budget for the same rows seems to be kept in a further ledger, so no single total covers them."""
+    """A second ledger seems to be about the same rows, so no single total covers them."""
 
 
 class StreamedWarning(SklarWarning):
-    """Counts inside a database were asked for, and something of them cannot be done there: rows are streamed."""
+    """Counting inside a database was requested but is not possible in part: rows are streamed."""
 
 
 class NewMomentWarning(SklarWarning):
-    """A fit was taken up again on a database: what is measured from now on is measured on the table as it is now."""
+    """A fit on a database was resumed: the remaining measurements use the table as it is now."""
 
 
 class WeakPromiseWarning(SklarWarning):
-    """Epsilon or delta is so large that the promise protects a person but little."""
+    """Epsilon or delta is so large that the guarantee is weak."""
 
 
 class PaidRangesWarning(SklarWarning):
-    """Ranges that metadata state are measured again, and paid for: nobody has said that they are public."""
+    """Ranges in metadata are measured again and paid for, since they were not declared public."""
 
 
 def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn at the call by which a user entered the package, however deep inside it the reason was found."""
-    import inspect  # slow to load, and rarely needed
+    """Warn at the line of the user's code that called the package."""
+    import inspect  # slow to import, and rarely needed
 
     frame = inspect.currentframe()
     level = found = 0

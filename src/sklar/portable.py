@@ -1,4 +1,4 @@
-"""What operating systems do differently: file locks, reads at a place, files without a name, ends of processes.
+"""Differences between operating systems: file locks, positioned reads, unnamed files, ending processes.
 
 Everything else uses these functions, so that Linux, macOS and Windows run the same code. Nothing outside this module
 imports `fcntl` or `msvcrt`, or names a function of `os` that Windows lacks (`tests/architecture/test_portable.py`).
@@ -25,35 +25,35 @@ except ImportError:  # Linux, macOS
     msvcrt = None
 
 LOCKED_BYTE = 1 << 30
-"""The byte that stands for a whole file on Windows, whose locks keep others from reading what is locked.
+"""The byte that is locked in place of a whole file on Windows, where a locked part cannot be read by others.
 
-It lies beyond the end of every file that is locked here, and below 2 GB, as far as `msvcrt.locking` reaches.
+It is beyond the end of every locked file, and below 2 GB, the limit of `msvcrt.locking`.
 """
-GLANCE = 0.1
-"""Seconds for which a lock may be held by someone who only looks whether it is held."""
+LOCK_CHECK_SECONDS = 0.1
+"""Seconds for which a lock may be held by a process that only checks whether it is held."""
 LOCKS_ARE_INHERITED = fcntl is not None
 """Whether a process shares the locks of the files that it inherits; on Windows a lock belongs to one process."""
 OPEN_FLAGS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
-"""Flags without which Windows would translate line ends, and hand open files to other processes."""
+"""Flags that keep Windows from translating line ends and from sharing open files with other processes."""
 HAS_PERMISSIONS = fcntl is not None
-"""Whether the mode of a file says who may read it; Windows has access control lists, inherited from the folder."""
+"""Whether the mode of a file controls access; Windows has access control lists, inherited from the folder."""
 HAS_PROCESS_GROUPS = hasattr(os, "killpg")
-"""Whether all that a process started can be ended with it, as a comparison with other tools needs."""
+"""Whether a process can be ended with all its children, as comparisons with other tools need."""
 TERMINATION_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Signals that ask a process to end."""
 _moving = threading.Lock()
 
 
 def open_file(path: str | os.PathLike[str], flags: int, mode: int = 0o666) -> int:
-    """Open a file of bytes, as `os.open` does."""
+    """Open a binary file, as `os.open` does."""
     return os.open(path, flags | OPEN_FLAGS, mode)
 
 
 def try_lock(handle: int) -> bool:
     """Take the exclusive lock of an open file, or return False if another open file holds it.
 
-    The system drops the lock when the file is closed or the process ends in any way. OSError means that this file
-    system has no locks.
+    The system releases the lock when the file is closed or the process ends. OSError means that the file system has no
+    locks.
     """
     if fcntl is None:
         return _try_lock_byte(handle)
@@ -65,7 +65,7 @@ def try_lock(handle: int) -> bool:
 
 
 def lock_within(seconds: float, handle: int) -> bool:
-    """Wait for the lock, but not longer than this; returns whether it was got."""
+    """Wait for the lock for at most `seconds`; return whether it was acquired."""
     deadline = time.monotonic() + seconds
     while not try_lock(handle):
         if time.monotonic() > deadline:
@@ -75,9 +75,9 @@ def lock_within(seconds: float, handle: int) -> bool:
 
 
 def is_locked(handle: int) -> bool:
-    """Whether another open file holds the lock; those who only look do not see one another."""
-    if fcntl is None:  # Windows has no shared locks in Python: a lock held for a glance is waited for
-        free = lock_within(GLANCE, handle)
+    """Return whether another open file holds the lock; concurrent checks do not affect each other."""
+    if fcntl is None:  # Windows has no shared locks in Python: wait for a lock that is held by a check
+        free = lock_within(LOCK_CHECK_SECONDS, handle)
     else:
         try:
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -90,7 +90,7 @@ def is_locked(handle: int) -> bool:
 
 
 def unlock(handle: int) -> None:
-    """Give the lock up before the file is closed."""
+    """Release the lock before the file is closed."""
     with suppress(OSError):
         if fcntl is not None:
             fcntl.flock(handle, fcntl.LOCK_UN)
@@ -99,10 +99,10 @@ def unlock(handle: int) -> None:
 
 
 def remove_locked(path: str | os.PathLike[str], handle: int) -> None:
-    """Remove and close a file that is locked; nobody else can get the lock of a file that is then removed.
+    """Remove and close a locked file, so that no other process can lock a file that is then removed.
 
-    POSIX systems remove an open file at once. Windows removes only what nobody has open: neither this process, so it is
-    closed first, nor another one that opened it since, whose file then stays.
+    POSIX systems remove an open file at once. Windows removes only closed files: it is closed here first, and stays if
+    another process has opened it since.
     """
     if fcntl is not None:
         with suppress(OSError):
@@ -114,7 +114,7 @@ def remove_locked(path: str | os.PathLike[str], handle: int) -> None:
 
 
 def is_file_at(handle: int, path: str | os.PathLike[str]) -> bool:
-    """Whether the open file is still the one at this path."""
+    """Return whether the open file is still the one at this path."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(path))
     except OSError:
@@ -122,7 +122,7 @@ def is_file_at(handle: int, path: str | os.PathLike[str]) -> bool:
 
 
 def read_at(handle: int, count: int, at: int) -> bytes:
-    """Read up to so many bytes from a place in a file."""
+    """Read up to `count` bytes from a position in a file."""
     if hasattr(os, "pread"):
         return os.pread(handle, count, at)
     with _moving:
@@ -131,7 +131,7 @@ def read_at(handle: int, count: int, at: int) -> bytes:
 
 
 def write_at(handle: int, data: bytes | memoryview, at: int) -> int:
-    """Write bytes at a place in a file; returns how many were written."""
+    """Write bytes at a position in a file; return the number written."""
     if hasattr(os, "pwrite"):
         return os.pwrite(handle, data, at)
     with _moving:
@@ -148,7 +148,7 @@ def set_mode(handle: int, path: str | os.PathLike[str], mode: int) -> None:
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:
-    """Wait until a folder's list of files is on disk; Windows writes it by itself and opens no folder."""
+    """Flush a folder's list of files to disk; not needed, and not possible, on Windows."""
     if fcntl is None:
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -159,16 +159,16 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def nameless_file(folder: str) -> int:
-    """Open a new file for reading and writing, 0600, that vanishes when it is closed or its process ends.
+    """Open a new file for reading and writing, mode 0600, that is removed when it is closed or its process ends.
 
-    It has no name, so that nobody else can open it. (On Windows it has a random one, and is removed when closed.)
+    It has no name, so that no other process can open it. (On Windows it has a random name.)
     """
     if fcntl is None:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_TEMPORARY", 0)
         return open_file(os.path.join(folder, f".sklar-codes-{os.urandom(8).hex()}"), flags, 0o600)
     flag = getattr(os, "O_TMPFILE", None)
     if flag is not None:
-        with suppress(OSError):  # not every file system has files that never had a name
+        with suppress(OSError):  # not every file system supports unnamed files
             return os.open(folder, os.O_RDWR | flag, 0o600)
     handle, name = tempfile.mkstemp(dir=folder, prefix=".sklar-codes-")
     os.unlink(name)
@@ -176,19 +176,19 @@ def nameless_file(folder: str) -> int:
 
 
 def own_group(*inherited: int) -> dict[str, Any]:
-    """Arguments of `subprocess.Popen` for a process that outlives this one, and keeps these open files if it can."""
+    """Return arguments of `subprocess.Popen` for a process that outlives this one and inherits files if possible."""
     if fcntl is None:
         return {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
     return {"start_new_session": True, **inheriting(*inherited)}
 
 
 def inheriting(*handles: int) -> dict[str, Any]:
-    """Arguments of `subprocess.Popen` for a process that shares the locks of these open files, where that can be."""
+    """Return arguments of `subprocess.Popen` for a process that shares the locks of open files, where possible."""
     return {"pass_fds": handles} if LOCKS_ARE_INHERITED else {}
 
 
 def end_group(process: int) -> None:
-    """Ask a process that was started with `own_group` to end, with all that it started; Windows ends them at once."""
+    """Terminate a process that was started with `own_group`, and its children; Windows kills them."""
     if HAS_PROCESS_GROUPS:
         os.killpg(process, signal.SIGTERM)
     else:

@@ -22,7 +22,7 @@ from scipy.special import gammaln
 
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import PlannedTables, calibrate, plan_events
-from sklar.accounting.composition.exact import SMALLEST_DELTA, exact_epsilon, pair_of
+from sklar.accounting.composition.exact import MIN_DELTA, exact_epsilon, find_pair
 from sklar.accounting.events import CountEvent
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
@@ -189,20 +189,20 @@ def _mixed(rng: np.random.Generator, unit: Unit, epsilon: float, delta: float) -
     events = tuple(
         CountEvent(label=noise.kind, noise=noise, tables=t, unit=unit) for noise, t in zip(noises, tables, strict=True)
     )
-    return Tried(events=events, epsilon=exact_epsilon(pair_of(events), delta), delta=delta)
+    return Tried(events=events, epsilon=exact_epsilon(find_pair(events), delta), delta=delta)
 
 
 def _laplace(rng: np.random.Generator, unit: Unit, epsilon: float, delta: float) -> Tried:
     tables = int(rng.integers(1000, 4001 if unit.neighbours == "add-remove" else 2001))
     scale = math.sqrt(tables * unit.l1 * 2 * math.log(1 / delta)) / epsilon
     event = CountEvent(label="l", noise=Noise(kind="laplace", scale=scale), tables=tables, unit=unit)
-    return Tried(events=(event,), epsilon=exact_epsilon(pair_of([event]), delta), delta=delta)
+    return Tried(events=(event,), epsilon=exact_epsilon(find_pair([event]), delta), delta=delta)
 
 
 def main() -> None:
     """Print how many of many plans are above their delta, and the largest share of it that one uses."""
     for count, hard in ((int(sys.argv[1]), False), (int(sys.argv[1]) // 2, True)):
-        plans = (random_plan(np.random.default_rng([17, i]), least=SMALLEST_DELTA, hard=hard) for i in range(count))
+        plans = (random_plan(np.random.default_rng([17, i]), least=MIN_DELTA, hard=hard) for i in range(count))
         shares = np.array([share_used(plan) for plan in plans])
         above = int((shares > 1 + ACCURACY).sum())
         print(f"{'hard' if hard else 'any'}: {above} of {count} above delta; largest share {shares.max():.9f}")

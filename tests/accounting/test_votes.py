@@ -12,11 +12,11 @@ import pytest
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import PlannedTables, calibrate, plan_noise
-from sklar.accounting.composition.exact import exact_epsilon, pair_of
+from sklar.accounting.composition.exact import exact_epsilon, find_pair
 from sklar.accounting.composition.gaussian import analytic_gaussian_epsilon
 from sklar.accounting.events import CountEvent
 from sklar.accounting.noise import Noise
-from sklar.accounting.unit import VOTE_BITS, Neighbours, Unit, unit_of
+from sklar.accounting.unit import VOTE_BITS, Neighbours, Unit, make_unit
 from sklar.errors import BudgetError
 from sklar.schema import Person
 
@@ -60,7 +60,7 @@ def test_tables_of_votes_are_one_gaussian() -> None:
     """On so fine a lattice the discrete noise is the continuous one, whatever cells a person's rows are in."""
     unit = Unit(neighbours="add-remove", votes=True)
     event = CountEvent(label="t", noise=Noise(kind="gaussian", scale=4.0), tables=9, unit=unit)
-    pair = pair_of([event])
+    pair = find_pair([event])
     assert pair.draws == ()
     assert exact_epsilon(pair, 1e-9) == pytest.approx(analytic_gaussian_epsilon(4.0 / 3, 1e-9), rel=1e-6)
     assert event.rho == pytest.approx(9 / (2 * 16.0))
@@ -85,11 +85,11 @@ def test_what_is_no_vote_is_refused(said: dict[str, Any]) -> None:
 
 
 def test_whom_a_promise_protects_by_the_schema() -> None:
-    assert unit_of(None, "replace", 3) == Unit(neighbours="replace", rows_per_person=3)
-    assert unit_of(Person(key="id", rows=5), "replace") == Unit(neighbours="replace", votes=True, person="id")
-    assert unit_of(Person(key="id", rows="pay"), "replace") == Unit(neighbours="replace", votes=True, person="id")
-    assert unit_of(Person(key="id", rows=1), "replace") == Unit(neighbours="replace", person="id")
+    assert make_unit(None, "replace", 3) == Unit(neighbours="replace", rows_per_person=3)
+    assert make_unit(Person(key="id", rows=5), "replace") == Unit(neighbours="replace", votes=True, person="id")
+    assert make_unit(Person(key="id", rows="pay"), "replace") == Unit(neighbours="replace", votes=True, person="id")
+    assert make_unit(Person(key="id", rows=1), "replace") == Unit(neighbours="replace", person="id")
     counted = Person(key="id", rows=5, weights="rows")
-    assert unit_of(counted, "add-remove") == Unit(neighbours="add-remove", rows_per_person=5, person="id")
-    with pytest.raises(BudgetError, match="has more or fewer rows"):
-        unit_of(counted, "replace")
+    assert make_unit(counted, "add-remove") == Unit(neighbours="add-remove", rows_per_person=5, person="id")
+    with pytest.raises(BudgetError, match="more or fewer rows"):
+        make_unit(counted, "replace")

@@ -5,9 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from sklar.accounting.budget import checked_delta
+from sklar.accounting.budget import validate_delta
 from sklar.accounting.composition.adaptive import shift_cost, why_not_gaussian
-from sklar.accounting.composition.exact import SMALLEST_DELTA, DominatingPair, exact_epsilon, pair_of, why_not_exact
+from sklar.accounting.composition.exact import (
+    MIN_DELTA,
+    DominatingPair,
+    exact_epsilon,
+    find_pair,
+    why_not_exact,
+)
 from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.accounting.events import Event
 from sklar.accounting.ledger.totals import TotalLoss
@@ -22,15 +28,15 @@ def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> Total
     first output; `planned` says so. The deltas of discoveries add up, and are part of `delta`; the rest of it is what
     rho is converted at. A delta of 0 asks for the pure sum.
     """
-    events, delta = tuple(events), checked_delta(delta)
+    events, delta = tuple(events), validate_delta(delta)
     rho, found = (summed(getattr(event, measure) for event in events) for measure in ("rho", "delta"))
     bounds = [TotalLoss(epsilon=summed(event.epsilon for event in events), delta=found, rho=rho, accountant="pure")]
     if delta > found:
         bounds.append(TotalLoss(epsilon=rho_to_epsilon(rho, delta - found), delta=delta, rho=rho, accountant="zcdp"))
         if planned and why_not_exact(events, delta) is None:
-            epsilon = exact_epsilon(pair_of(events), delta)
+            epsilon = exact_epsilon(find_pair(events), delta)
             bounds.append(TotalLoss(epsilon=epsilon, delta=delta, rho=rho, accountant="exact"))
-        elif delta >= SMALLEST_DELTA and why_not_gaussian(events) is None:
+        elif delta >= MIN_DELTA and why_not_gaussian(events) is None:
             epsilon = exact_epsilon(DominatingPair(shift=math.sqrt(2 * shift_cost(events))), delta)
             bounds.append(TotalLoss(epsilon=epsilon, delta=delta, rho=rho, accountant="gaussian"))
     best = min(bounds, key=lambda bound: bound.epsilon)

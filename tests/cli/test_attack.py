@@ -67,20 +67,20 @@ def test_a_peer_is_attacked_by_its_command(folder: Path) -> None:
     found = run(folder, "attack-method", "attribute", "copier", "real.csv", "-s", "s.toml", "--profile", "quick",
                 "--iterations", "2", "--sensitive", "weight", "--workers", "1", "--json", "--peer",
                 f"copier={sys.executable} -c '{script}' {{train}} {{output}}")  # fmt: skip
-    assert found.exit_code == 1 and "rows where" in found.output  # it copies its rows once, and more are asked for
+    assert found.exit_code == 1 and "rows instead" in found.output  # it copies its rows once, and more are asked for
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["membership"], "cannot be measured without a hold-out"),
+        (["membership"], "needs a hold-out table"),
         (["magic"], "there is no attack 'magic'"),
         (["shadow"], "on a method, see attack_method"),
-        (["attribute"], "say which column is sensitive"),
+        (["attribute"], "name the sensitive column"),
         (["attribute", "--sensitive", "person"], "identifier"),
         (["copies", "--report", "x.txt"], ".custodian.html"),
-        (["copies", "--distance", "hamming"], "takes no --distance: it is for other"),
-        (["linkability", "--sensitive", "age"], "takes no --sensitive"),
+        (["copies", "--distance", "hamming"], "--distance is not an option of the attack"),
+        (["linkability", "--sensitive", "age"], "--sensitive is not an option"),
         (["copies", "--targets", "0"], "targets must be a whole number of at least 1"),
     ],
 )
@@ -98,7 +98,7 @@ def test_bad_input_is_told(folder: Path, words: list[str], message: str) -> None
         ),
         (["shadow", "magic"], "there is no method 'magic'"),
         (["shadow", "magic", "--peer", "other=run"], "one peer is attacked at a time"),
-        (["copies", "vine"], "is on a table, not on a method"),
+        (["copies", "vine"], "is not available for methods"),
         (["shadow", "vine", "--targets", "9999"], "9999 is not in the table"),
         (["shadow", "vine"], "real rows: samples of 500"),
         (["shadow", "vine", "--workers", "0"], "workers must be a whole number of at least 1"),

@@ -46,7 +46,7 @@ def test_tables_for_people_and_json_for_machines(work: Path) -> None:
     assert code == 0, err
     assert "not covered by the claim" in out and "Epsilon 3" in out and "plain-gaussian" in out
     assert "NO DP GUARANTEE, and not ranked: plain-gaussian." in out
-    assert "liar at epsilon 1, fold 0: it ended well but wrote no table" in err
+    assert "liar at epsilon 1, fold 0: it succeeded but wrote no table" in err
     code, out, err = run(*words, "--json")
     plain = json.loads(out)
     assert code == 0 and plain["systems"]["plain-gaussian"]["promise"] == "NO DP GUARANTEE"
@@ -63,7 +63,7 @@ def test_tables_for_people_and_json_for_machines(work: Path) -> None:
         (["t.csv", "-s", "t.toml", "-o", "out", "--peer", "x"], "NAME='command'", 2),
         (["t.csv", "-s", "t.toml", "-o", "out", "-O", "depth=2"], "METHOD.KEY=VALUE", 2),
         (["t.csv", "-s", "t.toml", "-o", "out", "-O", "vine.nonsense=2"], "nonsense", 1),
-        (["-s", "t.toml", "-o", "out"], "name the file", 2),
+        (["-s", "t.toml", "-o", "out"], "give the file", 2),
         (["t.csv", "-s", "t.toml"], "output", 2),
         (["t.csv", "-s", "t.toml", "-o", "out", "-m", "nonsense"], "nonsense", 1),
         (["gone.csv", "-s", "t.toml", "-o", "out", "-m", "independent"], "gone.csv", 1),

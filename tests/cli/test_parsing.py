@@ -82,7 +82,7 @@ def test_only_what_was_asked_goes_to_the_reader():
     assert reading(null_value=[]) == text_reading() == ReadOptions()
     asked = text_reading("\\t", "latin-1", ["NA"])
     assert asked == ReadOptions(delimiter="\t", encoding="latin-1", null_values=("NA",))
-    assert asked.said == ("delimiter", "encoding", "null_values")
+    assert asked.stated_names == ("delimiter", "encoding", "null_values")
 
 
 def test_methods_as_json_have_names_and_options():

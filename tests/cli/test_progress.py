@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from sklar.cli.terminal import progress
-from sklar.cli.terminal.progress import TOLD_FILE, pass_bar, row_bar, step_bar
+from sklar.cli.terminal.progress import PROGRESS_FILE, pass_bar, row_bar, step_bar
 
 
 @pytest.fixture
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[str, object]]:
-    monkeypatch.setenv(TOLD_FILE, str(tmp_path / "progress"))
-    monkeypatch.setattr(progress, "BETWEEN", 0.0)
+    monkeypatch.setenv(PROGRESS_FILE, str(tmp_path / "progress"))
+    monkeypatch.setattr(progress, "WRITE_INTERVAL", 0.0)
     return lambda: json.loads((tmp_path / "progress").read_text())
 
 
@@ -52,7 +52,7 @@ def test_rows_and_steps(told: Callable[[], dict[str, object]]) -> None:
 def test_fractions_are_not_written_more_often_than_anyone_looks(
     told: Callable[[], dict[str, object]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "BETWEEN", 1e6)
+    monkeypatch.setattr(progress, "WRITE_INTERVAL", 1e6)
     with pass_bar("reading rows") as passes:
         passes(0.0)
         passes(0.5)

@@ -57,13 +57,13 @@ def test_an_edit_can_be_asked_field_by_field(file: Path) -> None:
 
 def test_what_cannot_be_used_is_asked_again(file: Path) -> None:
     shown = confirm(file, "what\ne lower=9 upper=1\ne lower=x\ne lower\ne height=3\ny\nskip\ni\n")
-    assert "leave the column out" in shown and shown.count("Not taken") == 4 and "has no 'height'" in shown
+    assert "leave the column out" in shown and shown.count("Not accepted") == 4 and "has no 'height'" in shown
     assert [q.column for q in Schema.read(file).questions()] == ["city"]
     assert Schema.read(file)["fee"].kind == "ignore"
 
 
 def test_the_end_of_the_input_keeps_whole_answers_and_the_rest_can_follow(file: Path) -> None:
-    assert "1 columns are settled, 2 are left" in confirm(file, "y\ne\n\n")
+    assert "1 columns are confirmed, 2 are left" in confirm(file, "y\ne\n\n")
     assert [q.column for q in Schema.read(file).questions()] == ["city", "fee"]
     assert "[1/2] city" in confirm(file, "y\ny\n")
     assert "All columns" in confirm(file, "")

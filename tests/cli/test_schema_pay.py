@@ -63,7 +63,7 @@ def test_for_machines(place: Path) -> None:
     code, output = run(place, "-e", "1", "--json", "--ledger", str(place / "own.ledger"))
     said, facts = output.split("\n", 1)
     facts = json.loads(facts)
-    assert made.exit_code == 0 and "new ledger, no cap" in json.loads(said)["warning"]
+    assert made.exit_code == 0 and "new ledger without a cap" in json.loads(said)["warning"]
     assert code == 0 and facts["epsilon"] == pytest.approx(1.0) and len(facts["notes"]) == 2
     assert facts["ledger"].endswith("own.ledger")
 
@@ -90,10 +90,12 @@ def test_values_that_are_paid_for_need_not_be_listed_and_the_threshold_is_told_f
     (place / "s.toml").write_text('[columns.city]\nkind = "category"\nsource = { values = "pay" }\n')
     told = run(place, "-e", "0.5", "--delta", "1e-9", "--rows", "5000", "--dry-run", "--json")
     found = json.loads(told[1])
-    assert told[0] == 0 and 10 < found["rows_of_a_label"] < 1000
-    assert found["share_of_rows"] == found["rows_of_a_label"] / 5000
+    assert told[0] == 0 and 10 < found["rows_to_find_label"] < 1000
+    assert found["share_of_rows"] == found["rows_to_find_label"] / 5000
     assert not (place / "p.csv.ledger").exists() and not (place / "paid.toml").exists()
     code, output = run(place, "-e", "0.5", "--delta", "1e-9")
-    assert code == 0 and f"about {found['rows_of_a_label']} rows" in output and "city: 2 labels (oslo, rome)" in output
+    assert (
+        code == 0 and f"about {found['rows_to_find_label']} rows" in output and "city: 2 labels (oslo, rome)" in output
+    )
     (place / "s.toml").write_text('[columns.city]\nkind = "category"\n')
     assert "'values' is missing" in run(place, "-e", "0.5")[1]

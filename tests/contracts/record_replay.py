@@ -23,7 +23,7 @@ from sklar.pipeline.model import Model
 from sklar.private.door import PrivateDoor
 from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.recorder import Recorder
-from sklar.release.charges import request_digest
+from sklar.release.charges import hash_request
 from sklar.release.counts import Counts, PairCounts
 
 FEWER = {
@@ -221,13 +221,13 @@ class TappedNoise:
 
 def _tap_labels(tap: pytest.MonkeyPatch, source: TappedNoise) -> None:
     """Lists of labels are seen before their noise, as they have no shape to compare."""
-    real = door_module.noisy_labels
+    real = door_module.add_noise_to_labels
 
     def labels(requests: Any, exact: dict[str, dict[str, int]], _: Any) -> Any:
         listed: list[Any] = [dict(exact[request.column]) for request in requests]
         return source.answered("discover", listed, tuple(requests), lambda: real(requests, exact, SYSTEM))
 
-    tap.setattr(door_module, "noisy_labels", labels)
+    tap.setattr(door_module, "add_noise_to_labels", labels)
 
 
 def _tap_charges(tap: pytest.MonkeyPatch, recording: Recording) -> None:
@@ -243,7 +243,7 @@ def _tap_charges(tap: pytest.MonkeyPatch, recording: Recording) -> None:
         return real_recall(self, label, request, asked)
 
     def shown(self: Recorder, step: int, label: str, request: str, releases: tuple[Any, ...]) -> None:
-        recording.shown.append((label, request_digest(*releases)))
+        recording.shown.append((label, hash_request(*releases)))
         real_record(self, step, label, request, releases)
 
     real_rows = PrivateDoor.public_rows.fget

@@ -58,7 +58,7 @@ def test_a_datetime_is_measured_by_its_parts() -> None:
     by = coordinates(SCHEMA)
     assert by.schema.modelled == (*PARTS, "ill")
     assert [by.schema.size(name) for name in PARTS] == [6, 13, 8, 25]
-    assert by.telling("seen") == "seen (year)"
+    assert by.find_coordinate("seen") == "seen (year)"
     assert coordinates(sklar.Schema({"born": sklar.Datetime("1920-01-01", "2009-12-31")})).plain
     assert coordinates(sklar.Schema({"seen": sklar.Datetime("2019-01-01", "2023-12-31", calendar=[])})).plain
     assert coordinates(sklar.Schema({"seen": sklar.Datetime("2019-01-01", "2023-12-31", bins=60)})).plain
@@ -97,7 +97,7 @@ def test_columns_drawn_on_their_own_keep_the_calendar_of_the_column() -> None:
         ["2022-03-03T09:15", "2023-06-01T12:00"],
     ],
 )
-@pytest.mark.filterwarnings("ignore:rows as asked for are so rare:sklar.errors.SklarWarning")
+@pytest.mark.filterwarnings("ignore:rows that meet all conditions are so rare:sklar.errors.SklarWarning")
 def test_conditions_on_moments_hold(given: Any) -> None:
     table = fitted().sample(300, given={"seen": given}, seed=5)
     seen = table["seen"].to_numpy()
@@ -132,7 +132,7 @@ def test_a_model_file_knows_its_parts(tmp_path: Any) -> None:
     ("lower", "upper", "parts"), [("2020-01-01", "2020-01-01", ["weekday"]), ("2019-01-01", "2023-12-31", ["hour"])]
 )
 def test_a_calendar_that_there_is_not(lower: str, upper: str, parts: list[str]) -> None:
-    with pytest.raises(sklar.SchemaError, match="calendar asks for parts that its bounds and resolution tell already"):
+    with pytest.raises(sklar.SchemaError, match="calendar lists parts that follow from its bounds and resolution"):
         sklar.Schema({"day": sklar.Datetime(lower, upper, calendar=parts)})
 
 

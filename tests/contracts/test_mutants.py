@@ -95,13 +95,13 @@ def test_exact_number_of_rows_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_look_without_a_charge(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows are read a second time for one charge."""
-    real = door_module.with_noise
+    real = door_module.add_noise
 
     def twice(source: Any, exact: Any, noises: Any, cells: Any = None) -> Any:
         source.add(exact, noises, cells)
         return real(source, exact, noises, cells)
 
-    monkeypatch.setattr(door_module, "with_noise", twice)
+    monkeypatch.setattr(door_module, "add_noise", twice)
     assert "a look without a charge" in caught(monkeypatch, "independent")
 
 

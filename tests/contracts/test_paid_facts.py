@@ -186,17 +186,17 @@ def test_a_threshold_without_delta(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_lower_threshold_than_was_charged(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = door_module.noisy_labels
+    real = door_module.add_noise_to_labels
 
     def lax(requests: Any, exact: Any, source: Any) -> Any:
         return real([replace(request, threshold=2) for request in requests], exact, source)
 
-    monkeypatch.setattr(door_module, "noisy_labels", lax)
+    monkeypatch.setattr(door_module, "add_noise_to_labels", lax)
     assert any("below the threshold" in fault for fault in caught(monkeypatch, rows=100))
 
 
 def test_labels_below_the_threshold_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = door_module.noisy_labels
+    real = door_module.add_noise_to_labels
 
     def leaky(requests: Any, exact: Any, source: Any) -> Any:
         found = real(requests, exact, source)
@@ -206,7 +206,7 @@ def test_labels_below_the_threshold_shown(monkeypatch: pytest.MonkeyPatch) -> No
             for one, labels in zip(found, listed, strict=True)
         )
 
-    monkeypatch.setattr(door_module, "noisy_labels", leaky)
+    monkeypatch.setattr(door_module, "add_noise_to_labels", leaky)
     assert any("below the threshold" in fault for fault in caught(monkeypatch, rows=150))
 
 

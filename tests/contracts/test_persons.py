@@ -28,7 +28,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("independent", {"histogram": "efpa"}),
     ("independent", {"histogram": "privelet"}),
     ("vine", {}),
-    ("vine", {"epsilon": 40.0, "target": "sex", "look": True}),
+    ("vine", {"epsilon": 40.0, "workload": ["sex * *"]}),
     ("vine", {"delta": 0.0, "epsilon": 30.0}),
     ("dpcopula-hybrid", {"small": 4, "ranks": 2}),
     ("dpc-gauss", {"bins": 4, "rounds": 0}),
@@ -147,9 +147,9 @@ def test_with_rows_as_weights_the_bound_is_charged(monkeypatch: pytest.MonkeyPat
 
 def test_a_person_without_a_bound_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {"schema": with_persons(3, "rows", None), "method": "independent", "epsilon": 1.0}
-    base, right = crowd(), used.used_rows
+    base, right = crowd(), used.select_rows
     first = record(monkeypatch, data=base, **settings)
-    monkeypatch.setattr(used, "used_rows", lambda keys, order, ties, bound: right(keys, order, ties, 10**6))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(used, "select_rows", lambda keys, order, ties, bound: right(keys, order, ties, 10**6))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     again = record(
         monkeypatch, first, data=neighbour(base, "add-remove", whole_persons()["beyond the bound"]), **settings
     )

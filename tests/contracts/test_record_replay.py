@@ -25,7 +25,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("vine", {}),
     ("vine", {"epsilon": 40.0}),
     ("vine", {"epsilon": 40.0, "target": "sex"}),
-    ("vine", {"epsilon": 40.0, "look": True}),
+    ("vine", {"epsilon": 40.0, "workload": ["sex * *"]}),
     ("vine", {"target": "smoker"}),
     ("vine", {"epsilon": 40.0, "target": "sex", "check_share": 0.1}),
     ("independent", {"check_share": 0.05}),

@@ -117,8 +117,8 @@ def heavier_steps(patch: pytest.MonkeyPatch) -> None:
 
 
 def parents_as_often_as_they_come(patch: pytest.MonkeyPatch) -> None:
-    right = family.used_rows
-    patch.setattr(family, "used_rows", lambda keys, order, ties, bound: right(keys, order, ties, 9))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    right = family.select_rows
+    patch.setattr(family, "select_rows", lambda keys, order, ties, bound: right(keys, order, ties, 9))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
 
 
 @pytest.mark.parametrize(

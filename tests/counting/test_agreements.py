@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from sklar.accounting.unit import VOTE_BITS, Unit
-from sklar.counting.agreements import exact_agreements
 from sklar.counting.code_table import CodeTable, CountedTable
-from sklar.counting.evaluate import exact_values
+from sklar.counting.evaluate import exact_agreements, exact_values
 from sklar.errors import DoorError
 from sklar.release.agreements import Agreements
 from sklar.schema import Integer, Schema

@@ -11,14 +11,14 @@ import pytest
 import sklar.counting.blocks as module
 from sklar.accounting.unit import Unit
 from sklar.counting.blocks import (
+    assign_blocks,
     block_moments,
-    blocks_of,
-    correlations_of,
+    estimate_block_correlations,
+    estimate_block_likelihoods,
     exact_block_sums,
     exact_likelihood_sums,
-    likeliest_corr,
-    likelihoods_of,
-    row_words,
+    maximize_likelihood,
+    pack_rows,
 )
 from sklar.errors import DoorError
 from sklar.release.blocks import BlockLikelihoods, BlockMeans
@@ -34,7 +34,7 @@ LOOKUP = np.linspace(-3072, 3072, TOP + 1).astype(int)
 
 def rounded_correlations(scores: np.ndarray, block: np.ndarray, blocks: int) -> np.ndarray:
     """Correlations of each block from the scores and blocks of all rows."""
-    return correlations_of(*block_moments(scores, block, blocks))
+    return estimate_block_correlations(*block_moments(scores, block, blocks))
 
 
 def feature(blocks, seed=5):
@@ -63,11 +63,11 @@ def test_an_inserted_row_changes_one_block_only():
 
 
 def test_blocks_are_even_and_equal_rows_are_spread_over_them():
-    words = row_words(np.zeros((10_000, 3), dtype=np.int32), (7, 7, 7))
-    counts = np.bincount(blocks_of(words, 10, 1), minlength=10)
+    words = pack_rows(np.zeros((10_000, 3), dtype=np.int32), (7, 7, 7))
+    counts = np.bincount(assign_blocks(words, 10, 1), minlength=10)
     assert counts.min() > 1_000 - 6 * 30 and counts.max() < 1_000 + 6 * 30
-    other = blocks_of(words, 10, 2)
-    assert 0.05 < np.mean(other == blocks_of(words, 10, 1)) < 0.15
+    other = assign_blocks(words, 10, 2)
+    assert 0.05 < np.mean(other == assign_blocks(words, 10, 1)) < 0.15
 
 
 def test_a_block_is_a_correlation_matrix_of_its_rows():
@@ -113,7 +113,7 @@ def test_different_rows_have_different_words(sizes, words):
     rows[:10] = 0
     rows[np.arange(9), np.arange(9) % len(sizes)] = np.arange(9) // len(sizes) + 1
     rows = np.vstack([rows, np.array(sizes) - 1])
-    found = row_words(rows, sizes)
+    found = pack_rows(rows, sizes)
     assert found.shape == (words, len(rows))
     assert len(np.unique(found, axis=1).T) == len(np.unique(rows, axis=0))
 
@@ -121,9 +121,9 @@ def test_different_rows_have_different_words(sizes, words):
 def test_rows_that_differ_are_numbered_apart_whatever_the_mixing(monkeypatch):
     """Even if all bits were mixed into one value, a row would be counted among its equals only, never among others."""
     seen = []
-    monkeypatch.setattr(module, "mixed", lambda words: seen.append(words.copy()) or words & np.uint64(0))
+    monkeypatch.setattr(module, "mix_bits", lambda words: seen.append(words.copy()) or words & np.uint64(0))
     rows = people(500)
-    blocks_of(row_words(rows.astype(np.int32), (TOP + 1,) * 3), 10, 1)
+    assign_blocks(pack_rows(rows.astype(np.int32), (TOP + 1,) * 3), 10, 1)
     numbers = seen[-1] - np.uint64(0x9E3779B97F4A7C15)
     for row in np.unique(rows, axis=0):
         alike = np.sort(numbers[(rows == row).all(axis=1)])
@@ -149,7 +149,7 @@ def test_the_mutant_with_blocks_by_position_is_caught(monkeypatch):
     # Low, high, high, low, low, ...: every block of two is perfectly correlated, and none is after a shift by one.
     rows = np.repeat(np.array([0, TOP, TOP, 0] * 50)[:, None], 3, axis=1)
     assert not _exceeds(rows, feature(101))
-    monkeypatch.setattr(module, "blocks_of", positional)
+    monkeypatch.setattr(module, "assign_blocks", positional)
     assert _exceeds(rows, feature(101))
 
 
@@ -159,7 +159,7 @@ def test_the_mutant_with_ranks_over_all_rows_is_caught(monkeypatch):
         spread = np.sort(codes, axis=0).std() + 1e-9
         return (3000 * np.sin(ranks * spread)).astype(np.int64)
 
-    monkeypatch.setattr(module, "_scores", ranked)
+    monkeypatch.setattr(module, "_look_up_scores", ranked)
     assert _exceeds(people(600, 8), feature(60))
 
 
@@ -175,7 +175,7 @@ def _exceeds(rows, f):
 
 def _by_block(rows, f):
     codes = rows.astype(np.int32)
-    return rounded_correlations(LOOKUP[codes], blocks_of(row_words(codes, f.sizes), f.blocks, f.seed), f.blocks)
+    return rounded_correlations(LOOKUP[codes], assign_blocks(pack_rows(codes, f.sizes), f.blocks, f.seed), f.blocks)
 
 
 @pytest.mark.parametrize("change", [{"blocks": 0}, {"blocks": 2.0}, {"seed": -1}, {"scores": None}])
@@ -201,7 +201,7 @@ def test_the_likeliest_correlation_is_where_the_likelihood_is_largest(spread):
     rng, grid, peaks = np.random.default_rng(8), np.linspace(-0.9999, 0.9999, 20_001), 0
     for _ in range(40):
         x, y = spread * rng.normal(size=(2, 6))
-        found = likeliest_corr(np.array([(x @ x + y @ y) / 6]), np.array([(x @ y) / 6]))[0]
+        found = maximize_likelihood(np.array([(x @ x + y @ y) / 6]), np.array([(x @ y) / 6]))[0]
         heights = log_density(x, y, grid)
         peaks = max(peaks, int((np.diff(np.sign(np.diff(heights))) < 0).sum()))
         assert log_density(x, y, found) >= heights.max() - 1e-6 * abs(heights.max())
@@ -216,7 +216,7 @@ def test_blocks_of_likelihoods_agree_with_pyvinecopulib():
     z = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 4_000)
     scores = np.round(np.clip(z, -3, 3) * 1024).astype(np.int64)
     block = np.repeat(np.arange(2), 2_000)
-    found = likelihoods_of(*block_moments(scores, block, 2))[:, 0] * 2.0**-20
+    found = estimate_block_likelihoods(*block_moments(scores, block, 2))[:, 0] * 2.0**-20
     for b in range(2):
         copula = pv.Bicop(family=pv.BicopFamily.gaussian)
         copula.fit(ndtr(scores[block == b] / 1024))
@@ -225,7 +225,7 @@ def test_blocks_of_likelihoods_agree_with_pyvinecopulib():
 
 def test_likelihoods_of_blocks_of_twins_strangers_and_nobody():
     twin = np.column_stack([np.arange(-3, 4) * 900] * 2)
-    found = likelihoods_of(
+    found = estimate_block_likelihoods(
         *block_moments(np.vstack([twin, twin * [1, -1], [[0, 0]]]), np.repeat([0, 1, 2], [7, 7, 1]), 4)
     )
     assert (found[:2, 0] * 2.0**-20).round(4).tolist() == [1, -1] and not found[2:].any()
@@ -247,6 +247,7 @@ def test_likelihoods_stay_within_the_diameter_and_meet_it(neighbours):
         )
         assert np.abs(a - b).sum() * f.resolution <= f.sensitivity(unit)[0]
     plus, minus = (
-        likelihoods_of(*block_moments(np.array([[3000, s * 3000]] * 9), np.zeros(9, int), 1)) for s in (1, -1)
+        estimate_block_likelihoods(*block_moments(np.array([[3000, s * 3000]] * 9), np.zeros(9, int), 1))
+        for s in (1, -1)
     )
     assert (plus - minus)[0, 0] * 2.0**-20 == pytest.approx(2, abs=1e-3)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sklar.accounting.unit import Unit
-from sklar.counting.interactions import exact_interactions
+from sklar.counting.evaluate import exact_interactions
 from sklar.errors import DoorError
 from sklar.model.pairs.interactions import centred, noisy_dimensions, with_margins
 from sklar.release.counts import Interaction, interaction_sensitivity

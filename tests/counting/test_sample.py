@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import sklar.counting.sampled_taus as module
+import sklar.counting.taus as module
 from sklar.accounting.unit import Unit
 from sklar.counting import plans as grouping
-from sklar.counting.sampled_taus import exact_sampled_orders
-from sklar.counting.taus import exact_orders
+from sklar.counting.taus import exact_concordances, exact_sampled_concordances
 from sklar.errors import DoorError
 from sklar.release.taus import SampledTaus, TauVector
 from sklar.rows import open_rows
@@ -39,7 +38,7 @@ def people(n, seed=0):
 
 def taken(rows, f):
     """The sample by sorting all keys."""
-    keys = module._keys(f, rows.astype(np.int32))
+    keys = module._make_keys(f, rows.astype(np.int32))
     return rows[np.lexsort(keys[::-1])[: f.rows]]
 
 
@@ -52,32 +51,34 @@ def orders_of(rows):
 @pytest.mark.parametrize("size", [2, 17, 80])
 def test_the_rows_of_least_key_are_compared(monkeypatch, size, digit):
     """Few bits a pass need many passes, through all of the key."""
-    monkeypatch.setattr(module, "DIGIT", digit)
+    monkeypatch.setattr(module, "DIGIT_BITS", digit)
     rows, f = people(80), feature(size)
-    np.testing.assert_array_equal(exact_sampled_orders(f, opened(rows)), orders_of(taken(rows, f)))
-    np.testing.assert_array_equal(exact_sampled_orders(f, opened(rows[::-1])), orders_of(taken(rows, f)))
+    np.testing.assert_array_equal(exact_sampled_concordances(f, opened(rows)), orders_of(taken(rows, f)))
+    np.testing.assert_array_equal(exact_sampled_concordances(f, opened(rows[::-1])), orders_of(taken(rows, f)))
 
 
 def test_a_sample_of_all_rows_is_the_table():
     rows = people(60)
     whole = TauVector(columns=NAMES, lookups=(np.arange(TOP + 1),) * 3, rows=60)
-    np.testing.assert_array_equal(exact_sampled_orders(feature(60), opened(rows)), exact_orders(whole, opened(rows)))
+    np.testing.assert_array_equal(
+        exact_sampled_concordances(feature(60), opened(rows)), exact_concordances(whole, opened(rows))
+    )
 
 
 def test_parts_and_passes_do_not_matter(monkeypatch):
     rows, f = people(4_000), feature(500)
-    whole = exact_sampled_orders(f, opened(rows))
+    whole = exact_sampled_concordances(f, opened(rows))
     monkeypatch.setattr(grouping, "GROUP_BYTES", 5_000)
     monkeypatch.setattr(module, "PASS_BYTES", 250)
-    np.testing.assert_array_equal(exact_sampled_orders(f, opened(rows)), whole)
+    np.testing.assert_array_equal(exact_sampled_concordances(f, opened(rows)), whole)
 
 
 @pytest.mark.parametrize("mixing", ["as it is", "none"])
 def test_a_replaced_row_replaces_at_most_one_of_the_sample(monkeypatch, mixing):
     """Whatever the mixing does: if all bits were mixed into one value, the codes themselves would order the rows."""
     if mixing == "none":
-        real = module.row_keys
-        monkeypatch.setattr(module, "row_keys", lambda words, seed: (words[0] * np.uint64(0), real(words, seed)[1]))
+        real = module.mix_row_keys
+        monkeypatch.setattr(module, "mix_row_keys", lambda words, seed: (words[0] * np.uint64(0), real(words, seed)[1]))
     f = feature(9)
     l1, l2 = f.sensitivity(REPLACE)
     rng, worst = np.random.default_rng(5), 0.0
@@ -86,7 +87,9 @@ def test_a_replaced_row_replaces_at_most_one_of_the_sample(monkeypatch, mixing):
         other = np.vstack([rows[1:], people(1, 1_000 + trial)])[rng.permutation(20)]
         one, two = (Counter(map(tuple, taken(x, f).tolist())) for x in (rows, other))
         assert (one - two).total() <= 1
-        move = (exact_sampled_orders(f, opened(rows)) - exact_sampled_orders(f, opened(other))) * f.resolution
+        move = (
+            exact_sampled_concordances(f, opened(rows)) - exact_sampled_concordances(f, opened(other))
+        ) * f.resolution
         assert np.abs(move).sum() <= l1 + 1e-12 and np.linalg.norm(move) <= l2 + 1e-12
         worst = max(worst, float(np.linalg.norm(move)) / l2)
     assert worst > 0.4, "the trials come near the bound"

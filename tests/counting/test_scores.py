@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklar.accounting.unit import Unit
-from sklar.counting.scores import check_estimates, exact_distances, exact_scores
+from sklar.counting.scores import exact_distances, exact_scores, require_exact_estimates
 from sklar.errors import DoorError
 from sklar.release.choices import Candidate, SplitNorms, TableDistance, TailNorms
 
@@ -46,7 +46,7 @@ def test_estimates_too_large_to_be_summed_exactly_are_refused():
         with pytest.raises(DoorError, match="less than"):
             distance([1, 2], np.array([estimate, 0.0]))
         with pytest.raises(DoorError, match="less than"):  # what the Door calls before it charges
-            check_estimates(distance_score(np.array([estimate, 0.0])), Unit(neighbours="add-remove"))
+            require_exact_estimates(distance_score(np.array([estimate, 0.0])), Unit(neighbours="add-remove"))
 
 
 ROWS, VOTES = Unit(neighbours="add-remove"), Unit(neighbours="add-remove", votes=True)

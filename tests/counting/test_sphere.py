@@ -107,7 +107,7 @@ def test_batches_and_order_do_not_matter(monkeypatch):
         whole = exact(feature, rows)
         np.testing.assert_array_equal(whole, exact(feature, rows[:7]) + exact(feature, rows[7:][::-1]))
         monkeypatch.setattr("sklar.counting.sphere.BLOCK_ENTRIES", 60)
-        monkeypatch.setattr("sklar.counting.sphere.EXACT", 2.0**45)
+        monkeypatch.setattr("sklar.counting.sphere.MAX_EXACT_FLOAT", 2.0**45)
         np.testing.assert_array_equal(whole, exact(feature, rows))
         monkeypatch.undo()
         np.testing.assert_array_equal(exact(feature, rows[:0]), np.zeros(feature.size))

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from sklar.accounting.unit import Unit
-from sklar.counting.taus import exact_order, exact_orders
+from sklar.counting.taus import exact_concordance, exact_concordances
 from sklar.errors import DoorError
 from sklar.release.taus import TauVector
 from sklar.rows import open_rows
@@ -34,7 +34,7 @@ def measured(rows: np.ndarray, top: int) -> tuple[TauVector, np.ndarray]:
     table = pa.table({name: rows[:, j] for j, name in enumerate(names)})
     lookup = tuple(np.arange(schema.size(name)) for name in names)
     feature = TauVector(columns=tuple(names), lookups=lookup, rows=len(rows))
-    return feature, exact_orders(feature, open_rows(table, schema))
+    return feature, exact_concordances(feature, open_rows(table, schema))
 
 
 @pytest.mark.parametrize("top", [1, 3, 40])
@@ -110,7 +110,7 @@ def test_tau_b_would_break_the_bound():
     moved[-1] = [2, 0]
     feature = TauVector(columns=("a", "b"), lookups=(np.arange(3),) * 2, rows=100)
     assert abs(tau_b(base) - tau_b(moved)) > 5 * feature.sensitivity(REPLACE)[0]
-    change = abs(exact_order(_table(base)) - exact_order(_table(moved))) * feature.resolution
+    change = abs(exact_concordance(_table(base)) - exact_concordance(_table(moved))) * feature.resolution
     assert change <= feature.sensitivity(REPLACE)[0]
 
 

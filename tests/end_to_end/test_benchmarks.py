@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import sklar
-from benchmarks import metrics, plausibility, yardstick
+from benchmarks import metrics, nist, plausibility, yardstick
 from benchmarks.data import prepare, sources
 from benchmarks.data.made_up import CENSUS, DOMAIN, SHAPES, census, gauss8, gaussian_dependence, tail6
 from benchmarks.data.r_stream import RStream
@@ -199,3 +199,19 @@ def test_scripted_noise_is_the_same_for_the_same_tables_and_changes_are_paired(m
     assert (moved["runs"] == 2).all()
     shifted = runs[1].assign(tvd2=runs[1]["tvd2"] * 2)
     assert np.isclose(yardstick.changes(runs[0], shifted).set_index("metric")["percent"]["tvd2"], -50)
+
+
+def test_the_k_marginal_score_is_1000_for_the_rows_themselves_and_counts_within_areas() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({
+        "PUMA": rng.choice(["01", "02"], 4_000),
+        "AGEP": rng.integers(0, 90, 4_000).astype(str),
+        "SEX": rng.choice(["1", "2"], 4_000),
+        "POVPIP": rng.choice([nist.MISSING, "501", "100", "250"], 4_000),
+    })  # fmt: skip
+    assert nist.k_marginal(frame, frame) == 1000
+    assert nist.k_marginal(frame, nist.to_texts(nist.to_types(frame))) == 1000
+    other = frame.assign(PUMA=rng.permutation(frame["PUMA"]))
+    # By chance alone a permuted area is within some per cent; rows of one area only miss the other half.
+    assert 850 < nist.k_marginal(frame, other) < 990
+    assert nist.k_marginal(frame, frame[frame["PUMA"] == "01"]) == pytest.approx(500, abs=30)

@@ -87,7 +87,7 @@ def test_same_seed_same_bytes(sklar, made: Path, tmp_path: Path):
 
 
 def test_large_samples_are_streamed_and_seeded_alike(sklar, made: Path, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("sklar.pipeline.sampling.write.MOST_IN_MEMORY", 100)
+    monkeypatch.setattr("sklar.pipeline.sampling.write.MAX_ROWS_IN_MEMORY", 100)
     monkeypatch.setattr("sklar.sample.draw.BLOCK_ROWS", 64)
     words = ["sample", made / "people.sklar", "-n", 250, "--seed", 7, "-o"]
     first, second = sklar(*words, "-"), sklar(*words, tmp_path / "out.csv")

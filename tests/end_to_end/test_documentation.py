@@ -152,7 +152,11 @@ def quicker(monkeypatch: pytest.MonkeyPatch) -> None:
     shadow = ShadowProfile(**few, shadows=2, synthetic=60, test_tables=4)
     monkeypatch.setitem(SHADOW_PROFILES, "quick", shadow)
     monkeypatch.setitem(ATTRIBUTE_PROFILES, "quick", AttributeProfile(**few))
-    for place in ("metrics.detection.ROUNDS", "learning.learners.ROUNDS", "learning.learners.LEAST_ROUNDS"):
+    for place in (
+        "metrics.detection.DETECTION_ROUNDS",
+        "learning.learners.MAX_BOOSTING_ROUNDS",
+        "learning.learners.MIN_BOOSTING_ROUNDS",
+    ):
         monkeypatch.setattr(f"sklar.lab.{place}", 4)
 
 
@@ -210,5 +214,5 @@ def run_line(line: str) -> str:
     assert not {"|", ">", "<", "&&", ";", "&"}.intersection(words), "only a shell can run this"
     ended = CliRunner().invoke(app, words[1:])
     assert ended.exit_code == 0, f"{line}\n{ended.stderr}"
-    assert "also kept in" not in ended.stderr and "new ledger" not in ended.stderr, ended.stderr
+    assert "is also a ledger" not in ended.stderr and "new ledger" not in ended.stderr, ended.stderr
     return ended.stdout

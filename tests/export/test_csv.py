@@ -81,7 +81,7 @@ def test_batches_do_not_change_the_text(schema, sampled, monkeypatch):
 
     table = to_arrow(schema, sampled)
     whole = text_of(table, schema)
-    monkeypatch.setattr(csv_module, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(csv_module, "TEXT_BATCH_ROWS", 7)
     assert text_of(table, schema) == whole
     sliced = read_back(text_of(table.slice(13, 50), schema))[1:]
     assert sliced == read_back(whole)[14:64]

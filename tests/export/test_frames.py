@@ -85,7 +85,7 @@ def test_types_that_are_stated_are_kept(model: sklar.Model) -> None:
     assert different == {"town", "wide"} and made["bad"].dtype == "int8" and made["small"].dtype == "float64"
     assert made["wide"].max() > 255
     assert model.sample(5, seed=1, like={"bad": "Int16"})["bad"].dtype == "Int16"
-    with pytest.raises(UsageError, match="types of pandas by column"):
+    with pytest.raises(UsageError, match="pandas types by column"):
         model.sample(5, like={"bad": "whole"})
 
 
@@ -157,9 +157,9 @@ def test_left_out_columns_are_filled_on_request(model: sklar.Model) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"to": "excel"}, "to is one of"),
-        ({"like": [1, 2]}, "like is a data frame"),
-        ({"fill": "x"}, 'fill is "null"'),
+        ({"to": "excel"}, "to must be one of"),
+        ({"like": [1, 2]}, "like must be a data frame"),
+        ({"fill": "x"}, 'fill must be "null"'),
         ({"fill": {"small": "x"}}, "not a column that is left out"),
         ({"fill": {"key": "[0-9]"}}, "too few different texts"),
     ],

@@ -53,6 +53,7 @@ def schema() -> sklar.Schema:
 
 PRIVATE: Mapping[str, dict[str, Any]] = {
     "vine": {"method": "vine", "epsilon": 12.0},
+    "vine-planned": {"method": "vine", "epsilon": 60.0, "workload": ["smoker * *"]},
     "vine-target": {"method": "vine", "epsilon": 2.0, "target": "smoker"},
     "vine-few-rows": {"method": "vine", "epsilon": 1.0, "rows": FEW},
     "vine-few-rows-target": {"method": "vine", "epsilon": 1.0, "rows": FEW, "target": "smoker"},

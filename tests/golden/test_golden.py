@@ -17,7 +17,7 @@ from sklar.errors import ModelFileError
 from sklar.model.codec import ArrayPool, decode, encode
 from sklar.model.registry import STORED, class_of
 from sklar.release.blocks import BlockLikelihoods
-from sklar.release.charges import request_digest
+from sklar.release.charges import hash_request
 from sklar.release.choices import Discovery
 from sklar.release.scores import Scores
 from sklar.release.taus import SampledTaus
@@ -102,7 +102,7 @@ def test_what_no_golden_case_holds_is_stored_and_read(word: str) -> None:
     tree = json.loads(json.dumps(encode(value, pool.keep)))
     again = decode(tree, pool.arrays)
     assert tree["class"] == word and type(again) is type(value)
-    assert request_digest(again) == request_digest(value)
+    assert hash_request(again) == hash_request(value)
 
 
 def test_files_name_no_module() -> None:

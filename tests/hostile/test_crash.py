@@ -138,7 +138,7 @@ def test_ctrl_c_leaves_a_step_finished_or_not_begun(place: Path, moment: str, re
     )
     assert ended.returncode == 130 and "Traceback" not in ended.stderr
     assert f"{recorded} step{'s' if recorded > 1 else ''} of this fit" in ended.stderr
-    assert "The same command goes on from there, and nothing is charged twice." in ended.stderr
+    assert "Run the same command to continue from there; nothing is charged twice." in ended.stderr
     (fit,) = read_ledger(place / "people.ledger").unfinished
     assert len(fit.digests) == len(_released_lines(place, fit.digests)) == recorded
     assert run(place, "never", 0) == 0
@@ -173,16 +173,16 @@ def test_a_second_process_does_not_resume_a_living_fit(place: Path) -> None:
 
 
 def _released_lines(place: Path, digests: dict[int, str]) -> list[str]:
-    from sklar.release.measurements import line_digest
+    from sklar.release.measurements import hash_line
 
     lines = [line for path in place.glob("*.releases") for line in path.read_text().split("\n")]
-    return [line for line in lines if line_digest(line) in digests.values()]
+    return [line for line in lines if hash_line(line) in digests.values()]
 
 
 def _line(recorded: object) -> str:
-    from sklar.release.measurements import record_line
+    from sklar.release.measurements import encode_step
 
-    line = record_line(recorded)  # type: ignore[arg-type]
+    line = encode_step(recorded)  # type: ignore[arg-type]
     assert json.loads(line)
     return line
 

@@ -9,7 +9,7 @@ import pytest
 
 from sklar.accounting.noise import Noise
 from sklar.arrays import Floats, Ints
-from sklar.inference.columns import KnownRows, column_sums, known_rows
+from sklar.inference.columns import RowCount, estimate_row_count, fit_column_estimator
 from sklar.release.counts import Counts
 from sklar.release.measurements import Measurement
 from sklar.sample.rng import generator
@@ -42,10 +42,10 @@ def standardized_errors(tails: bool, sigma: float, rows: int, count: int) -> Flo
     for _ in range(count):
         counts = rng.multinomial(rows, mass)
         tables = [histogram(counts, COARSE, sigma, rng), histogram(counts, FINE, 1.5 * sigma, rng)]
-        known = KnownRows(rows=rows + rng.normal(0.0, 10.0), sigma=10.0)
-        sums = column_sums(tables, mass, widths, known, rows)
+        known = RowCount(rows=rows + rng.normal(0.0, 10.0), sigma=10.0)
+        sums = fit_column_estimator(tables, mass, widths, known, rows)
         assert sums is not None
-        mean, variance, _ = sums.means((VALUES - truth)[None])
+        mean, variance, _ = sums.estimate_means((VALUES - truth)[None])
         chance = float(mass @ (VALUES - truth) ** 2) / rows
         found.append(mean[0] / math.sqrt(variance[0] + chance))
     return np.array(found)
@@ -57,9 +57,11 @@ def test_without_noise_means_are_those_of_the_rows() -> None:
     tables = [histogram(counts, np.arange(CODES), 1e-9, rng)]
     functions = np.stack([VALUES, VALUES**2, VALUES > 7])
     for widths in (np.zeros(0), np.full(CODES, 0.25)):
-        sums = column_sums(tables, counts / counts.sum(), widths, KnownRows(rows=0, sigma=math.inf), counts.sum())
+        sums = fit_column_estimator(
+            tables, counts / counts.sum(), widths, RowCount(rows=0, sigma=math.inf), counts.sum()
+        )
         assert sums is not None
-        mean, variance, third = sums.means(functions)
+        mean, variance, third = sums.estimate_means(functions)
         np.testing.assert_allclose(mean, functions @ counts / counts.sum(), rtol=1e-6)
         assert variance.max() < 1e-6 and np.abs(third).max() < 1e-6
 
@@ -76,16 +78,16 @@ def test_hidden_tails_make_intervals_that_hold_and_are_narrower_than_those_of_co
     rng, mass = generator(2), lognormal()
     tables = [histogram(rng.multinomial(1000, mass), COARSE, 15.0, rng)]
     wide, narrow = (
-        column_sums(tables, mass, widths, KnownRows(rows=1000, sigma=5.0), 1000)
+        fit_column_estimator(tables, mass, widths, RowCount(rows=1000, sigma=5.0), 1000)
         for widths in (np.zeros(0), np.full(CODES, 0.25))
     )
     assert wide is not None and narrow is not None
     assert not wide.tails and len(narrow.tails) == 1
-    of_counts, of_tail = (one.means(VALUES[None])[1][0] for one in (wide, narrow))
+    of_counts, of_tail = (one.estimate_means(VALUES[None])[1][0] for one in (wide, narrow))
     assert of_tail < 0.25 * of_counts
     body = narrow.solved.T @ VALUES[::4][narrow.body]
     assert of_tail > 1.2 * body**2 @ narrow.sigma**2 / 1000**2  # the tail has a share in the error
-    assert narrow.means(VALUES[None])[2][0] > 0  # which is longer upwards
+    assert narrow.estimate_means(VALUES[None])[2][0] > 0  # which is longer upwards
 
 
 def test_missing_values_after_the_numbers_are_no_tail() -> None:
@@ -93,18 +95,18 @@ def test_missing_values_after_the_numbers_are_no_tail() -> None:
     mass = np.append(0.8 * lognormal(), 0.2)
     lookup = np.append(COARSE, 30)
     tables = [histogram(rng.multinomial(5000, mass), lookup, 10.0, rng)]
-    sums = column_sums(tables, mass, np.full(CODES, 0.25), KnownRows(rows=5000, sigma=1.0), 5000)
+    sums = fit_column_estimator(tables, mass, np.full(CODES, 0.25), RowCount(rows=5000, sigma=1.0), 5000)
     assert sums is not None
     assert 30 in sums.body and 29 not in sums.body
-    missing, variance, _ = sums.means(np.append(np.zeros(CODES), 1.0)[None])
+    missing, variance, _ = sums.estimate_means(np.append(np.zeros(CODES), 1.0)[None])
     assert abs(missing[0] - 0.2) < 8 * math.sqrt(variance[0] + 0.16 / 5000)
 
 
 def test_a_column_in_which_nothing_stands_out_has_no_body() -> None:
     rng = generator(4)
     tables = [histogram(rng.multinomial(20, lognormal()), COARSE, 50.0, rng)]
-    assert column_sums(tables, lognormal(), np.full(CODES, 0.25), KnownRows(rows=20, sigma=9.0), 20) is None
-    assert column_sums([], lognormal(), np.zeros(0), KnownRows(rows=20, sigma=9.0), 20) is None
+    assert fit_column_estimator(tables, lognormal(), np.full(CODES, 0.25), RowCount(rows=20, sigma=9.0), 20) is None
+    assert fit_column_estimator([], lognormal(), np.zeros(0), RowCount(rows=20, sigma=9.0), 20) is None
 
 
 def test_single_values_at_the_end_of_the_body_have_no_tail() -> None:
@@ -113,9 +115,9 @@ def test_single_values_at_the_end_of_the_body_have_no_tail() -> None:
     mass[[0, 40]] = 0.5
     widths = np.where(mass > 0, 0.0, 0.25)
     tables = [histogram(rng.multinomial(5000, mass), np.arange(CODES), 10.0, rng)]
-    sums = column_sums(tables, mass, widths, KnownRows(rows=5000, sigma=1.0), 5000)
+    sums = fit_column_estimator(tables, mass, widths, RowCount(rows=5000, sigma=1.0), 5000)
     assert sums is not None
-    assert abs(sums.means(VALUES[None])[0][0] - 5.0) < 1.5
+    assert abs(sums.estimate_means(VALUES[None])[0][0] - 5.0) < 1.5
 
 
 @pytest.mark.parametrize(("public", "sigma"), [(500, 0.0), (None, 1 / math.sqrt(1 / 100 + 1 / 3600))])
@@ -124,10 +126,10 @@ def test_the_number_of_rows_is_told_by_other_columns(public: int | None, sigma: 
     counts = rng.multinomial(500, lognormal())
     own, other = histogram(counts, COARSE, 1.0, rng), histogram(counts, np.arange(CODES) // 30, 30.0, rng, column="y")
     total = histogram(counts, np.zeros(CODES, dtype=np.int64), 10.0, rng, column="y")
-    found = known_rows([own, other, total], "x", public)
+    found = estimate_row_count([own, other, total], "x", public)
     assert found.sigma == pytest.approx(sigma)
     assert abs(found.rows - 500) <= 8 * sigma
-    assert known_rows([own], "x", None).sigma == math.inf
+    assert estimate_row_count([own], "x", None).sigma == math.inf
 
 
 def test_what_a_range_has_clipped_is_thought_possible() -> None:
@@ -136,8 +138,8 @@ def test_what_a_range_has_clipped_is_thought_possible() -> None:
     beyond = 0.5 * math.erfc(math.log(30) / math.sqrt(2))
     clipped = np.append(mass[:-1], mass[-1] + beyond / (1 - beyond)) * (1 - beyond)
     counts = np.rint(rows * clipped).astype(int)
-    sums = column_sums(
-        [histogram(counts, COARSE, sigma, rng)], mass, np.full(CODES, 0.25), KnownRows(rows=rows, sigma=1.0), rows
+    sums = fit_column_estimator(
+        [histogram(counts, COARSE, sigma, rng)], mass, np.full(CODES, 0.25), RowCount(rows=rows, sigma=1.0), rows
     )
     assert sums is not None
     (tail,) = (tail for tail in sums.tails if tail.cells[-1] == COARSE[-1])
@@ -158,8 +160,8 @@ def test_a_spike_at_the_end_of_the_support_has_no_tail_beyond_it(share: float, m
     for _ in range(10):
         counts = rng.multinomial(20_000, mass)
         tables = [histogram(counts, COARSE, 20.0, rng), histogram(counts, FINE, 30.0, rng)]
-        known = KnownRows(rows=20_000.0, sigma=30.0)
-        sums = column_sums(tables, mass, np.full(CODES, 0.25), known, 20_000)
+        known = RowCount(rows=20_000.0, sigma=30.0)
+        sums = fit_column_estimator(tables, mass, np.full(CODES, 0.25), known, 20_000)
         assert sums is not None
-        mean, variance, _ = sums.means(VALUES[None])
+        mean, variance, _ = sums.estimate_means(VALUES[None])
         assert abs(mean[0] - counts @ VALUES / 20_000) < 4 * math.sqrt(variance[0]) < 0.4

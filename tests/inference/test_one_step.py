@@ -9,7 +9,7 @@ import pytest
 import sklar
 from sklar.counting.code_table import CodeTable
 from sklar.inference.linear_measurements import linear_measurements
-from sklar.inference.one_step import TYPICAL_SQUARED_CORRELATION, one_step, smoothed
+from sklar.inference.one_step import TYPICAL_SQUARED_CORRELATION, compute_one_step, with_gaussian_copula
 from sklar.pipeline.bundle.bundle import stored_of
 from sklar.release.counts import Interaction
 from sklar.sample.rng import generator
@@ -43,7 +43,7 @@ def test_sums_of_functions_of_single_columns_need_no_other_release(fitted: tuple
     wrong["z"] = rng.integers(0, 10, 20_000)
     codes = codes_of(wrong)
     psi = (codes.columns["x"] ** 2 / 100 + (codes.columns["g"] == 1))[None].astype(float)
-    step = one_step(known, codes, psi, ("x", "g"), ROWS, False)
+    step = compute_one_step(known, codes, psi, ("x", "g"), ROWS, False)
     assert step is not None
     truth = (frame["x"] ** 2 / 100 + (frame["g"] == "b")).mean()
     assert psi.mean() + step.shift[0] == pytest.approx(truth, abs=0.02)
@@ -57,8 +57,8 @@ def test_what_is_told_of_two_columns_sets_a_wrong_model_right(fitted: tuple[skla
     apart["g"] = rng.permutation(apart["g"].to_numpy())  # right margins, no dependence
     codes = codes_of(apart)
     psi = (codes.columns["x"] * (codes.columns["g"] == 2))[None].astype(float)
-    step = one_step(known, codes, psi, ("x", "g"), ROWS, False)
-    assert step is not None and 0.9 < step.told[0] <= 1
+    step = compute_one_step(known, codes, psi, ("x", "g"), ROWS, False)
+    assert step is not None and 0.9 < step.explained[0] <= 1
     truth = (frame["x"] * (frame["g"] == "c")).mean()
     assert abs(psi.mean() - truth) > 1.0
     assert psi.mean() + step.shift[0] == pytest.approx(truth, abs=0.2)
@@ -73,8 +73,8 @@ def test_interactions_tell_all_together_with_margins_far_from_even(fitted: tuple
     )
     codes = codes_of(frame[(frame["z"] < 2) | (np.arange(ROWS) % 8 == 0)].sample(20_000, replace=True, random_state=2))
     psi = ((codes.columns["z"] == 3) * (codes.columns["g"] == 2))[None] * 1.0
-    step = one_step(known, codes, psi, ("z", "g"), ROWS, False)
-    assert known.linear and step is not None and step.told[0] > 0.95
+    step = compute_one_step(known, codes, psi, ("z", "g"), ROWS, False)
+    assert known.linear and step is not None and step.explained[0] > 0.95
     truth = ((frame["z"] == 3) & (frame["g"] == "c")).mean()
     assert abs(psi.mean() - truth) > 0.01
     assert psi.mean() + step.shift[0] == pytest.approx(truth, abs=0.002)
@@ -86,7 +86,7 @@ def test_smoothed_rows_have_the_same_columns_and_rank_correlations_and_no_lump_o
     second = 0.8 * first + 0.6 * rng.normal(size=20_000)
     first[:200], second[:200] = 3.0, -3.0  # rows that only noise can have made
     rows = {"a": np.digitize(first, np.linspace(-3, 3, 60)), "b": np.digitize(second, np.linspace(-3, 3, 60))}
-    found = smoothed(CodeTable(columns=rows)).columns
+    found = with_gaussian_copula(CodeTable(columns=rows)).columns
     for name in rows:
         assert np.array_equal(np.sort(found[name]), np.sort(rows[name]))
     both = [pd.DataFrame(one).corr("spearman").iloc[0, 1] for one in (rows, found)]
@@ -99,10 +99,10 @@ def test_a_smooth_law_that_releases_speak_against_is_not_believed(fitted: tuple[
     known = linear_measurements(stored_of(model).fitted)
     mine = codes_of(frame.sample(20_000, replace=True, random_state=3))
     apart = CodeTable(columns={name: generator(6).permutation(codes) for name, codes in mine.columns.items()})
-    both = mine.and_then(apart)
+    both = mine.append_rows(apart)
     psi = ((both.columns["x"] - 26.0) * (both.columns["g"] == 2))[None].astype(float)
     alone, found = (
-        one_step(known, codes, values, ("x", "g"), ROWS, False, 20_000)
+        compute_one_step(known, codes, values, ("x", "g"), ROWS, False, 20_000)
         for codes, values in ((mine, psi[:, :20_000]), (both, psi))
     )
     assert alone is not None and found is not None
@@ -115,8 +115,8 @@ def test_with_releases_about_other_columns_alone_there_is_no_step(fitted: tuple[
     codes = codes_of(frame)
     known.linear = tuple(one for one in known.linear if not {"x", "z"} <= set(one.columns))
     assert {name for one in known.linear for name in one.columns} == {"x", "g", "z"}
-    assert one_step(known, codes, codes.columns["x"][None].astype(float), ("x", "z"), ROWS, False) is None
-    assert one_step(known, codes, codes.columns["x"][None].astype(float), ("x",), ROWS, False) is not None
+    assert compute_one_step(known, codes, codes.columns["x"][None].astype(float), ("x", "z"), ROWS, False) is None
+    assert compute_one_step(known, codes, codes.columns["x"][None].astype(float), ("x",), ROWS, False) is not None
 
 
 def test_a_column_that_no_release_has_with_others_may_depend_on_them(fitted: tuple[sklar.Model, pd.DataFrame]) -> None:
@@ -126,8 +126,8 @@ def test_a_column_that_no_release_has_with_others_may_depend_on_them(fitted: tup
     group = codes.columns["g"] == 2
     psi = np.where(group, codes.columns["x"] - codes.columns["x"].mean(), 0.0)[None] / group.mean()
     known.linear = ()
-    found = one_step(known, codes, psi, ("x", "g"), ROWS, False)
-    assert found is not None and found.told[0] == 0
+    found = compute_one_step(known, codes, psi, ("x", "g"), ROWS, False)
+    assert found is not None and found.explained[0] == 0
     # Within the group, x may be as far from its mean as a typical correlation with the group makes it.
     shift = np.sqrt(TYPICAL_SQUARED_CORRELATION * (1 / group.mean() - 1)) * codes.columns["x"].std()
     assert np.sqrt(found.noise[0]) > 0.9 * shift

@@ -14,7 +14,7 @@ from sklar.inference.quantiles import SharesBelow
 
 def levels(at: list[float], shares: list[float], noise: float) -> SharesBelow:
     return SharesBelow(
-        at=np.array(at, dtype=float), shares=np.array(shares), noise=np.full(len(at), noise), chance=3e-4, told=1.0
+        at=np.array(at, dtype=float), shares=np.array(shares), noise=np.full(len(at), noise), chance=3e-4, explained=1.0
     )
 
 

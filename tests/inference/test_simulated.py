@@ -12,7 +12,13 @@ import sklar
 from sklar.accounting.noise import Noise, NoiseKind
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats, Ints
-from sklar.counting.blocks import block_moments, correlations_of, likelihoods_of, row_keys, row_words
+from sklar.counting.blocks import (
+    block_moments,
+    estimate_block_correlations,
+    estimate_block_likelihoods,
+    mix_row_keys,
+    pack_rows,
+)
 from sklar.counting.code_table import CodeTable, CountedTable
 from sklar.counting.evaluate import exact_values
 from sklar.errors import DoorError
@@ -135,13 +141,15 @@ def test_taus_are_those_of_all_pairs_of_rows() -> None:
 
 def test_sampled_taus_are_those_of_the_rows_with_the_smallest_keys() -> None:
     query = SampledTaus(columns=("a", "b"), lookups=(CODES_OF_A, CODES_OF_B), rows=100, seed=3)
-    words = row_words(np.column_stack([CODES["a"], CODES["b"]]).astype(np.int32), [9, 5])
-    mixed, number = row_keys(words, 3)
+    words = pack_rows(np.column_stack([CODES["a"], CODES["b"]]).astype(np.int32), [9, 5])
+    mixed, number = mix_row_keys(words, 3)
     order = np.lexsort(np.vstack([mixed, words, number])[::-1])
     assert measure(query).values == pytest.approx([concordance(order[:100]) * 2 / (100 * 99)], rel=1e-9)
 
 
-@pytest.mark.parametrize(("kind", "exact"), [(BlockMeans, correlations_of), (BlockLikelihoods, likelihoods_of)])
+@pytest.mark.parametrize(
+    ("kind", "exact"), [(BlockMeans, estimate_block_correlations), (BlockLikelihoods, estimate_block_likelihoods)]
+)
 def test_means_over_blocks_are_near_those_of_rows_dealt_in_turn(kind: type[BlockMeans], exact: object) -> None:
     """Blocks follow from the codes of rows; with seven blocks of 100 rows other blocks give nearly the same mean."""
     query = kind(scores=SCORES, blocks=7, seed=1)

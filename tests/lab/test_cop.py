@@ -10,7 +10,7 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
-from sklar.lab.baselines.cop import CopOptions, exact_counted
+from sklar.lab.baselines.cop import CopOptions, count_pairs
 from sklar.lab.tables.table import ExactTable
 
 FACTS = sklar.Schema(
@@ -80,7 +80,7 @@ def test_exact_tables_are_those_of_the_rows():
     table = people(500)
     codes = {"smoker": table["smoker"].to_numpy().astype(int), "old": table["old"].to_numpy().astype(int)}
     schema = sklar.Schema({"smoker": sklar.Boolean(), "old": sklar.Boolean()})
-    counted = exact_counted(ExactTable(schema=schema, codes=codes, numbers={}, total=500), 8)
+    counted = count_pairs(ExactTable(schema=schema, codes=codes, numbers={}, total=500), 8)
     np.testing.assert_array_equal(counted.counts.reshape(2, 2), pd.crosstab(table["smoker"], table["old"]).to_numpy())
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklar.lab.drafting.draft import draft_schema, guess_stated
-from sklar.lab.drafting.profile import profile_of
+from sklar.lab.drafting.profile import profile_column
 from sklar.schema.sdv import StatedKind
 from sklar.schema.table import schema_from_toml
 
@@ -54,7 +54,7 @@ def test_any_table(first: pa.Array, second: pa.Array) -> None:
 
 @given(columns(), st.sampled_from(["id", "ignore", "category", "integer", "real", "number", "boolean", "datetime"]))
 def test_any_column_of_any_stated_kind(column: pa.Array, kind: str) -> None:
-    guess = guess_stated(profile_of("x", column), StatedKind(kind=kind, sdtype="sdtype", format=None))
+    guess = guess_stated(profile_column("x", column), StatedKind(kind=kind, sdtype="sdtype", format=None))
     assert not guess.column.faults()
 
 

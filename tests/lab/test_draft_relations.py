@@ -46,8 +46,8 @@ def test_planted_relations_are_asked_about_and_change_nothing() -> None:
     said = {name: " ".join(draft.notes[name]) for name in draft.names}
     assert 'low = "admitted", high = "left"' in said["left"]
     assert 'column = "state", of = "town", table = { "Graz" = "Styria"' in said["state"]
-    assert "Of is_a, is_b, is_c just one is 1" in said["is_a"]
-    assert "just the rows in which weight is" in said["height"]
+    assert "Exactly one of is_a, is_b, is_c is 1" in said["is_a"]
+    assert "exactly the rows where weight is" in said["height"]
     assert 'columns = ["stage"], only_if = { "is_c" = [false] }' in said["stage"] and "only_if" not in said["height"]
     assert "It is net + tax in all rows seen" in said["gross"]
     assert "It is 0.05 times gross, rounded" in said["fee"] and "It is net + 2000" in said["bonus"]
@@ -106,9 +106,8 @@ def test_chance_is_not_asked_about() -> None:
     )
     draft = sklar.draft_schema(data)
     said = " ".join(note for name in draft.names for note in draft.notes[name])
-    assert not any(
-        words in said for words in ("all rows seen", "just the rows", "filled only", "just one is 1", "multiples of")
-    )
+    unwanted = ("all rows seen", "exactly the rows", "filled only", "Exactly one of", "multiples of")
+    assert not any(words in said for words in unwanted)
 
 
 def orders(rows: int = 3_000) -> pd.DataFrame:

@@ -260,7 +260,7 @@ def test_a_row_in_place_of_the_header_gives_no_names(line: str, tmp_path: Path) 
 def test_names_that_are_labels_of_their_columns_are_those_of_a_row(tmp_path: Path) -> None:
     rows = "".join(f"{'MF'[i % 2]},{'yes' if i % 3 else 'no'},person {i}\n" for i in range(40))
     (tmp_path / "t.csv").write_text("F,no,person z\n" + rows)
-    with pytest.raises(SourceError, match="seem to be a row"):
+    with pytest.raises(SourceError, match="seems to be a row"):
         sklar.draft_schema(tmp_path / "t.csv")
     (tmp_path / "u.csv").write_text("sex,no,who\n" + rows)
     assert set(sklar.draft_schema(tmp_path / "u.csv")) == {"sex", "no", "who"}

@@ -80,11 +80,11 @@ def test_a_copy_is_flagged_whatever_the_order_of_rows_and_columns() -> None:
     assert any("copy" in warning for warning in found.warnings)
     assert found["tvd3"].value == 0.0
     assert found["authenticity"].value < 0.1
-    assert found.next_step.startswith("Clear up what is warned of") and "copy" in found.next_step
+    assert found.next_step.startswith("Resolve the warnings") and "copy" in found.next_step
 
 
 def test_the_next_step_follows_from_the_verdict(fresh: sklar.Evaluation) -> None:
-    assert fresh.next_step.startswith("Attack the table before it is handed out")
+    assert fresh.next_step.startswith("Attack the table before you publish it")
     assert fresh.to_dict()["next_step"] == fresh.next_step
     far = {name: replace(fresh[name], value=0.9) for name in ("tvd1", "learning")}
     assert "narrow a range" in replace(fresh, scores={**fresh.scores, **far}).next_step

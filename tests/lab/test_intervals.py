@@ -15,7 +15,7 @@ from sklar.lab.intervals import (
     corrected_resampled_t,
     delong_auc,
     delta_method_r2,
-    exactly,
+    exact_estimate,
     hedges_difference,
     newcombe_difference,
     normal_interval,
@@ -43,7 +43,7 @@ def test_newcombes_difference_is_that_of_his_paper() -> None:
     one, two = (Estimate(value=v, low=w.low, high=w.high) for v, w in zip((0.8, 0.6), wilson, strict=True))
     found = newcombe_difference(one, two)
     assert (found.low, found.high) == pytest.approx((0.0524, 0.3339), abs=1e-4)
-    known = newcombe_difference(exactly(0.7), exactly(0.2))
+    known = newcombe_difference(exact_estimate(0.7), exact_estimate(0.2))
     assert (known.low, known.high) == pytest.approx((0.5, 0.5))
 
 
@@ -86,7 +86,7 @@ def test_r2_by_the_delta_method_covers() -> None:
         guess = rng.normal(size=300)
         hits += delta_method_r2(guess + 0.5 * rng.normal(size=300), guess).contains(0.8)
     assert hits >= 358
-    assert delta_method_r2(np.ones(4), np.zeros(4)) == exactly(0.0)
+    assert delta_method_r2(np.ones(4), np.zeros(4)) == exact_estimate(0.0)
 
 
 @pytest.mark.parametrize(("shift", "rows"), [(0.0, 60), (0.0, 300), (1.0, 300)])

@@ -17,8 +17,8 @@ from sklar.errors import UsageError
 from sklar.lab.attacks import classifiers
 from sklar.lab.attacks.result import five_numbers
 from sklar.lab.attacks.shadow import SHADOW_PROFILES, ShadowProfile
-from sklar.lab.learning.features import examples
-from sklar.lab.levels import MODEL, PICTURE, REPORT, score
+from sklar.lab.learning.features import select_examples
+from sklar.lab.levels import MODEL, PICTURE, REPORT, score_learner
 from sklar.lab.tables.reading import read_table
 
 SCHEMA = sklar.Schema({**{name: sklar.Real(-8, 8, bins=400) for name in "abcd"}, "y": sklar.Boolean()})
@@ -83,12 +83,12 @@ def test_the_folder_has_report_plot_and_a_model_without_further_trees(found: skl
 def test_auc_from_predictions_is_the_mean_of_both_rates() -> None:
     """AUC of 0/1 predictions is (sensitivity + specificity) / 2."""
     table = read_table(people(), SCHEMA, np.random.default_rng(0), role="real")
-    rows = examples(table, "y")
+    rows = select_examples(table, "y")
     train, test = rows.take(np.arange(200)), rows.take(np.arange(200, 330))
-    told = score("linear", train, test, np.random.default_rng(0))
-    from sklar.lab.learning.learners import learn
+    told = score_learner("linear", train, test, np.random.default_rng(0))
+    from sklar.lab.learning.learners import train_and_predict
 
-    guess = learn("linear", train, test, np.random.default_rng(0)).guess
+    guess = train_and_predict("linear", train, test, np.random.default_rng(0)).guess
     rates = [(guess[test.truth == label] == label).mean() for label in (0, 1)]
     assert told["auc_01"] == pytest.approx(np.mean(rates)) and told["auc"] > told["auc_01"]
 
@@ -133,12 +133,12 @@ def test_the_command_keeps_finished_parts(words: list[str], state: str, monkeypa
     ("options", "words"),
     [
         ({"attacks": ["copies"]}, "attacks are any of shadow, attribute"),
-        ({"privacy": "luck"}, "privacy is one of"),
-        ({"privacy": "pg"}, "comes from the attack 'shadow'"),
+        ({"privacy": "luck"}, "privacy must be one of"),
+        ({"privacy": "pg"}, "needs the attack 'shadow'"),
         ({"weight": 2}, "between 0 and 1"),
         ({"sets": 0}, "at least 1"),
         ({"candidates": [9]}, "levels 1 to 4"),
-        ({"published": True, "margins": "smoothed"}, "'margins' as it is set is ours"),
+        ({"published": True, "margins": "smoothed"}, "'margins' as set is an extension"),
     ],
 )
 def test_bad_requests_are_told(options: dict[str, Any], words: str) -> None:

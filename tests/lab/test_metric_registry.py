@@ -12,7 +12,7 @@ import pytest
 
 import sklar
 import sklar.lab.metrics as folder
-from sklar.lab.compare.cell import Bank, Made, _scored  # pyright: ignore[reportPrivateUsage]
+from sklar.lab.compare.cell import FoldTables, Synthesis, _measure  # pyright: ignore[reportPrivateUsage]
 from sklar.lab.compare.peers import Limits
 from sklar.lab.compare.store import Store
 from sklar.lab.compare.systems import Cell, System
@@ -49,13 +49,13 @@ def test_evaluate_and_compare_give_the_same_numbers(tmp_path: Path) -> None:
         schema="", table="", folds=2, seed=5, delta=0.0, rows=None, metrics=NAMES, attacks=(),
         wanted=Settings(target="smoker", learners=("tree",)),
     )  # fmt: skip
-    bank = Bank(
+    bank = FoldTables(
         store=Store(tmp_path), schema=SCHEMA, settings=plan, limits=Limits(seconds=None, memory=None),
         began=lambda process: None,
     )  # fmt: skip
-    made = Made(table=read(synthetic, SCHEMA), seconds=0.0, promise="")
+    made = Synthesis(table=read(synthetic, SCHEMA), seconds=0.0, promise="")
     cell = Cell(system=System(name="x", kind="peer"), epsilon=None, fold=0)
-    compared = _scored(bank, cell, made, read(real, SCHEMA), read(held, SCHEMA))["metrics"]
+    compared = _measure(bank, cell, made, read(real, SCHEMA), read(held, SCHEMA))["metrics"]
     assert compared == {name: score.value for name, score in found.scores.items()}
     assert None not in compared.values()
 

@@ -9,7 +9,7 @@ import pytest
 import sklar
 from sklar.errors import UsageError
 from sklar.lab.metrics.correlations.phik import phik_matrix
-from sklar.lab.metrics.g_epsilon import GEpsilon, checked_weights, correlation_part, g_epsilon
+from sklar.lab.metrics.g_epsilon import GEpsilon, check_weights, correlation_part, g_epsilon
 from sklar.lab.metrics.tvd import margin_distance
 from sklar.lab.tables.table import coarse_grid
 from tests.lab.pairs import read
@@ -78,4 +78,4 @@ def test_weights_and_norm() -> None:
     assert mean == 1.0
     for wrong in ([1, 1], [1, -1, 1], [1, float("nan"), 1]):
         with pytest.raises(UsageError, match="weights"):
-            checked_weights(wrong)
+            check_weights(wrong)

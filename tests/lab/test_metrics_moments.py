@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.lab.evaluation import ALONE, LEVELS, QUESTIONS
-from sklar.lab.metrics.moments import QUANTILES, moments, summarise
+from sklar.lab.evaluation import ALONE, ANSWER_POSITIONS, QUESTIONS
+from sklar.lab.metrics.moments import REPORTED_QUANTILES, compare_moments, summarise
 from tests.lab.pairs import read
 
 SCHEMA = sklar.Schema(
@@ -48,7 +48,7 @@ def test_numbers_are_those_of_pandas() -> None:
     for name in ("amount", "visits"):
         found = summarise(table, table, name).real
         assert found.mean == pytest.approx(data[name].mean()) and found.sd == pytest.approx(data[name].std(ddof=0))
-        np.testing.assert_allclose(found.quantiles, data[name].quantile(list(QUANTILES)))
+        np.testing.assert_allclose(found.quantiles, data[name].quantile(list(REPORTED_QUANTILES)))
         assert found.null == pytest.approx(data[name].isna().mean())
     owner = summarise(table, table, "owner").real
     assert owner.mean == pytest.approx(data.owner.mean()) and owner.null == pytest.approx(data.owner.isna().mean())
@@ -61,8 +61,8 @@ def test_numbers_are_those_of_pandas() -> None:
     middle = pd.Timestamp(seen.to_dict()["real"]["quantiles"]["0.5"])
     assert abs(middle - data.seen.quantile(0.5)) < pd.Timedelta(days=2)  # the width of a cell
     assert seen.to_dict()["real"]["sd"] == pytest.approx(since.to_dict()["real"]["sd"], rel=1e-3)
-    assert moments(table, table).value == 0.0
-    assert "sex" not in {part.columns[0] for part in moments(table, table).parts}
+    assert compare_moments(table, table).value == 0.0
+    assert "sex" not in {part.columns[0] for part in compare_moments(table, table).parts}
 
 
 def test_shifts_by_hand() -> None:
@@ -99,9 +99,9 @@ def test_a_thin_far_tail_and_lost_nulls_are_told() -> None:
     bad.loc[bad.index[:60], "amount"] = 1_400.0
     bad["owner"] = bad.owner.fillna(False)
     good, wrong = (sklar.evaluate(real, x, SCHEMA, learners="tree", targets=["visits"]) for x in (fresh, bad))
-    assert level(good)[0] <= 1 and "furthest off" not in level(good)[1]
+    assert level(good)[0] <= 1 and "; worst:" not in level(good)[1]
     at, said = level(wrong)
-    assert at > level(good)[0] and at < len(LEVELS) + 1
+    assert at > level(good)[0] and at < len(ANSWER_POSITIONS) + 1
     assert "amount (standard deviation" in said and "owner (null in 0.0% against" in said
     assert wrong["tvd1"].value < 0.05 and wrong["ks"].value < 0.03
     plain = json.loads(json.dumps(wrong.to_dict()))["columns"]

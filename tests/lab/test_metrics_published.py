@@ -10,7 +10,7 @@ import sklar
 from sklar.errors import UsageError
 from sklar.lab.metrics.correlations.spearman import correlation_delta, spearman
 from sklar.lab.metrics.ks import ks, ks_all
-from sklar.lab.metrics.ranges import FEWEST, RangeWorkload, range_errors, ranges_of_size, rare_score
+from sklar.lab.metrics.ranges import MIN_RARE_ROWS, RangeWorkload, range_errors, ranges_of_size, rare_score
 from sklar.lab.tables.table import coarse_grid
 from tests.lab.pairs import MIXED, mixed, mixed_frame, read
 
@@ -89,7 +89,7 @@ def test_rare_ranges_are_rare_and_their_error_a_median() -> None:
     fresh, apart = (rare_score(real, mixed(3_000, 2, strength=s), grid, rng()).value for s in (1.0, 0.0))
     assert fresh is not None and apart is not None and fresh < 0.5 * apart
     # A fresh sample is off by less than two counts of the fewest rows would be.
-    assert fresh < np.sqrt(2 / FEWEST)
+    assert fresh < np.sqrt(2 / MIN_RARE_ROWS)
     few = rare_score(mixed(15, 1), mixed(15, 2), grid, rng())
     assert few.value is None and "hardly any range" in (few.reason or "")
 

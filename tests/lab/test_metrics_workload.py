@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import sklar
-from sklar.lab.metrics.queries import QUERY_BUDGET, QueryProfiles, _reference_scales, query_profiles, range_score
+from sklar.lab.metrics.queries import QueryProfiles, _reference_scales, query_profiles, range_score
 from sklar.lab.tables.table import ExactTable, coarse_grid
 from tests.lab.pairs import MIXED, mixed, read
 
 GRID = coarse_grid(MIXED)
+QUERY_BUDGET = (0.99, 2.0**-30)
 
 
 def rng() -> np.random.Generator:

@@ -13,11 +13,11 @@ import sklar
 from sklar.errors import UsageError
 from sklar.lab.learning.logistic import fit_logistic
 from sklar.lab.metrics.bench import make_bench, read_settings
-from sklar.lab.metrics.offices.coefficients import interval_overlap, overlap
-from sklar.lab.metrics.offices.disclosure import disclosure, disco, replicated_uniques
-from sklar.lab.metrics.offices.propensity import pmse, propensity
+from sklar.lab.metrics.offices.coefficients import interval_overlap, overlap_share
+from sklar.lab.metrics.offices.disclosure import measure_disclosure, measure_disco, replicated_uniques
+from sklar.lab.metrics.offices.propensity import measure_propensity, pmse
 from sklar.lab.metrics.offices.terms import add_products, independent_terms, make_terms
-from sklar.lab.metrics.subgroups import subgroups
+from sklar.lab.metrics.subgroups import measure_subgroups
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable, coarse_grid
 from sklar.sample.rng import named_streams, seed_entropy
@@ -54,7 +54,7 @@ def test_disclosure_by_hand() -> None:
 
     Real groups: 1F TT, 2M F, 3F TF, 4M T, 5M F, 6F T. Synthetic: 1F T, 2M T, 3F TF, 4M TT, 6F T, 7F FF, 9M T.
     """
-    found = disclosure(REAL, SYNTHETIC, coarse_grid(SCHEMA), "ill", ("age", "sex"))
+    found = measure_disclosure(REAL, SYNTHETIC, coarse_grid(SCHEMA), "ill", ("age", "sex"))
     assert found.in_original == pytest.approx(6 / 8)  # all but 3F
     assert found.in_synthetic == pytest.approx(8 / 10)  # all but 3F
     assert found.keys_in_synthetic == pytest.approx(7 / 8)  # all but 5M
@@ -62,9 +62,9 @@ def test_disclosure_by_hand() -> None:
     assert found.correct == pytest.approx(4 / 8)  # 2M is told T and is F
     assert found.in_both == pytest.approx(4 / 8)
     assert found.attributed == pytest.approx((2 + 0 + 2 * 0.5 + 1 + 1) / 8)  # 1F, 2M, 3F, 4M, 6F
-    score = disco(REAL, SYNTHETIC, coarse_grid(SCHEMA), "ill", None)
-    assert score.value == found.correct and "none were named" in (score.reason or "")
-    assert disclosure(REAL, REAL, coarse_grid(SCHEMA), "ill", ("age",)).correct == pytest.approx(6 / 8)
+    score = measure_disco(REAL, SYNTHETIC, coarse_grid(SCHEMA), "ill", None)
+    assert score.value == found.correct and "none were given" in (score.reason or "")
+    assert measure_disclosure(REAL, REAL, coarse_grid(SCHEMA), "ill", ("age",)).correct == pytest.approx(6 / 8)
 
 
 def test_pmse_by_hand() -> None:
@@ -86,18 +86,20 @@ def people(rows: int, seed: int, slope: float = 1.0) -> ExactTable:
 
 
 def test_the_ratio_of_fresh_rows_is_two_and_that_of_a_lost_dependence_is_seen() -> None:
-    ratios = [propensity(people(2_000, 2 * seed), people(2_000, 2 * seed + 1)).value for seed in range(20)]
+    ratios = [measure_propensity(people(2_000, 2 * seed), people(2_000, 2 * seed + 1)).value for seed in range(20)]
     assert np.mean(ratios) == pytest.approx(2.0, rel=0.25)
-    assert propensity(people(2_000, 1), people(2_000, 2, slope=0.0)).value > 10  # margins of x and g are the same
-    few = propensity(people(20, 1), people(20, 2))
+    assert (
+        measure_propensity(people(2_000, 1), people(2_000, 2, slope=0.0)).value > 10
+    )  # margins of x and g are the same
+    few = measure_propensity(people(20, 1), people(20, 2))
     assert few.value is None and "50 rows" in (few.reason or "")
 
 
 def test_overlap_of_intervals() -> None:
-    assert overlap((0.0, 2.0), (0.0, 2.0)) == 1.0
-    assert overlap((0.0, 2.0), (1.0, 2.0)) == pytest.approx((1 / 2 + 1 / 1) / 2)
-    assert overlap((0.0, 1.0), (2.0, 4.0)) == pytest.approx((-1 / 1 - 1 / 2) / 2)
-    assert overlap((1.0, 1.0), (1.0, 1.0)) == 1.0 and overlap((1.0, 1.0), (2.0, 2.0)) == 0.0
+    assert overlap_share((0.0, 2.0), (0.0, 2.0)) == 1.0
+    assert overlap_share((0.0, 2.0), (1.0, 2.0)) == pytest.approx((1 / 2 + 1 / 1) / 2)
+    assert overlap_share((0.0, 1.0), (2.0, 4.0)) == pytest.approx((-1 / 1 - 1 / 2) / 2)
+    assert overlap_share((1.0, 1.0), (1.0, 1.0)) == 1.0 and overlap_share((1.0, 1.0), (2.0, 2.0)) == 0.0
 
 
 def test_coefficients_and_errors_are_those_of_least_squares() -> None:
@@ -176,7 +178,7 @@ def test_subgroups_show_where_a_table_is_wrong() -> None:
     """Synthetic rows of group b have another mean of y, all others are fresh."""
     real, fresh = people(3_000, 1), people(3_000, 2)
     shifted = fresh.numbers["y"] + 1.5 * (fresh.codes["g"] == 1)
-    found = subgroups(bench_of(real, replace(fresh, numbers={**fresh.numbers, "y": shifted})), "g")
+    found = measure_subgroups(bench_of(real, replace(fresh, numbers={**fresh.numbers, "y": shifted})), "g")
     assert [one.value for one in found.groups] == ["a", "b", "c"] and found.more == 0
     a, b, c = found.groups
     assert sum(one.rows[0] for one in found.groups) == 3_000 and sum(one.shares[1] for one in found.groups) == 1
@@ -186,11 +188,11 @@ def test_subgroups_show_where_a_table_is_wrong() -> None:
 
 
 def test_subgroups_of_numbers_are_quarters() -> None:
-    found = subgroups(bench_of(people(1_000, 1), people(900, 2)), "y")
+    found = measure_subgroups(bench_of(people(1_000, 1), people(900, 2)), "y")
     assert [one.value.split()[0] for one in found.groups] == ["below", "from", "from", "from", "null"]
     sizes = [one.rows[0] for one in found.groups]
     assert sum(sizes) == 1_000 and max(sizes[:4]) - min(sizes[:4]) <= 2
-    rare = subgroups(bench_of(REAL, SYNTHETIC), "sex")
+    rare = measure_subgroups(bench_of(REAL, SYNTHETIC), "sex")
     assert [one.tvd1 for one in rare.groups] == [None, None] and rare.groups[0].rows == (5, 6)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
-from sklar.lab.baselines.columns import column_margin, vine_columns
+from sklar.lab.baselines.columns import column_margin, prepare_columns
 from sklar.lab.baselines.cop import CopOptions
 from sklar.lab.baselines.rvine import RvineOptions, StarOptions
 from sklar.lab.baselines.shirley.fit import fit_vine
@@ -76,7 +76,7 @@ def test_tvine_software_draws_from_interpolated_quantiles_of_type_8() -> None:
     """Section 2.1 leaves the margins free; the software takes R's quantile(type = 8), numpy's median-unbiased ones."""
     assert TvineOptions().margins == RvineOptions().margins == StarOptions().margins == "quantiles"
     table = read(people())
-    columns = vine_columns(table, ("cost",), how="quantiles")
+    columns = prepare_columns(table, ("cost",), how="quantiles")
     u = np.linspace(0, 1, 5_001)[1:-1]
     cells = codes_at(columns.scales[0], u)
     wanted = np.quantile(table.numbers["cost"], u, method="median_unbiased")
@@ -96,7 +96,7 @@ def test_a_margin_of_quantiles_has_the_mass_of_its_rows() -> None:
 
 def test_tvine_software_takes_numbers_for_continuous_and_labels_in_their_order() -> None:
     table = read(people())
-    published, ours = (vine_columns(table, SCHEMA.modelled, "ill", how) for how in ("quantiles", "smoothed"))
+    published, ours = (prepare_columns(table, SCHEMA.modelled, "ill", how) for how in ("quantiles", "smoothed"))
     assert published.discrete.tolist() == [False, False, True, True]
     assert ours.discrete.tolist() == [False, True, True, True]
     assert published.scales[2].order.tolist()[:3] == [0, 1, 2] != ours.scales[2].order.tolist()[:3]
@@ -173,7 +173,7 @@ def test_shirley_algorithm_2_to_the_letter() -> None:
     ],
 )
 def test_published_takes_nothing_of_ours(method: str, options: dict[str, Any], ours: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=f"'{next(iter(ours))}' as it is set is ours"):
+    with pytest.raises(UsageError, match=f"'{next(iter(ours))}' as set is an extension"):
         fitted(method, **options, **ours, published=True)
 
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from benchmarks.dpc_errors import correlated, independent_answers, noisy_answers
+from benchmarks.dpc_errors import find_correlated, independent_answers, noisy_answers
 from sklar.errors import UsageError
 from sklar.lab.metrics.queries import (
     BinaryTable,
@@ -63,7 +63,7 @@ def test_correlated_pairs_and_references():
     x = np.random.default_rng(2).random(500) < 0.4
     table = BinaryTable(bits=np.column_stack([x, x, np.roll(x, 7)]).astype(np.uint8), owner=np.arange(3))
     places = two_way_places(table.owner)
-    np.testing.assert_array_equal(correlated(pair_matrix(table), 500, places), [True, False, False])
+    np.testing.assert_array_equal(find_correlated(pair_matrix(table), 500, places), [True, False, False])
     ones = table.bits.sum(axis=0).astype(float)
     np.testing.assert_allclose(independent_answers(ones / 500, 500, places), ones[places[0]] * ones[places[1]] / 500)
     noisy = noisy_answers(np.zeros(20_000), "laplace", 3.0, np.random.default_rng(3))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.lab.scales import APART, PictureScale, make_scale, number_text, round_numbers, short
+from sklar.lab.scales import MIN_TICK_DISTANCE, PictureScale, make_scale, number_text, round_numbers, short_text
 from sklar.lab.tables.reading import read_table
 from sklar.schema import Column
 
@@ -26,7 +26,7 @@ def scale_of(column: Column, values: object, synthetic: object = None) -> tuple[
     scale = make_scale("x", one, two)
     cells = scale.cells(one, "x")
     assert len(scale.labels) == (len(scale.edges) - 1 if len(scale.edges) else len(scale.labels))
-    assert all(b[0] - a[0] >= APART for a, b in pairwise(scale.ticks)) or not column.numeric
+    assert all(b[0] - a[0] >= MIN_TICK_DISTANCE for a, b in pairwise(scale.ticks)) or not column.numeric
     return scale, np.bincount(cells[cells >= 0], minlength=len(scale.labels)) / len(cells)
 
 
@@ -95,6 +95,6 @@ def test_round_numbers() -> None:
     assert round_numbers(0, 10) == [0, 2.5, 5, 7.5, 10] and round_numbers(0, 3, whole=True) == [0, 1, 2, 3]
     assert round_numbers(7, 7) == [7] and round_numbers(-3, 3)[0] == -2
     assert round_numbers(0.0, 5e-324) == [0.0] and len(round_numbers(-1e308, 1.7e308)) > 2
-    assert [short(x) for x in (2019, 250_000, 1_500_000, 2e9, -12_500, 0.25)] == [
+    assert [short_text(x) for x in (2019, 250_000, 1_500_000, 2e9, -12_500, 0.25)] == [
         "2019", "250k", "1.5M", "2G", "-12.5k", "0.25",
     ]  # fmt: skip

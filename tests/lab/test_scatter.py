@@ -32,6 +32,6 @@ def test_refusals(tmp_path: Path) -> None:
         sklar.scatter("gone.csv", SCHEMA, tmp_path / "both.svg", real="gone.csv")
     with pytest.raises(UsageError, match="svg or"):
         sklar.scatter("gone.csv", SCHEMA, tmp_path / "made.pdf")
-    with pytest.raises(UsageError, match="'sex' is not a column of numbers"):
+    with pytest.raises(UsageError, match="'sex' is not a numeric column"):
         sklar.scatter("gone.csv", SCHEMA, tmp_path / "made.svg", columns=["age", "sex"])
     assert not list(tmp_path.iterdir())

@@ -96,8 +96,8 @@ def test_the_model_is_labelled_saved_and_reproducible(tmp_path: Path):
     model = fit(reference="left", epsilon=1.0)
     assert not model.claim.guarantee
     text = str(model.claim) + " ".join(model.claim.caveats)
-    assert "once per column" in text and "rows themselves" in text and "encoders are fitted to rows" in text
-    assert "histograms carry noise" in text and "its vine, its bins" in text and "All its parameters" not in text
+    assert "per column" in text and "rows without noise" in text and "encoders are fitted to rows" in text
+    assert "histograms have noise" in text and "its vine, bins" in text and "All its parameters" not in text
     assert "All its parameters" in str(fit(reference="left").claim)  # no epsilon, no noise at all
     model.save(tmp_path / "m.sklar")
     loaded = sklar.load(tmp_path / "m.sklar")
@@ -202,8 +202,8 @@ def test_a_category_the_encoder_never_saw_is_still_drawn():
         ({"reference": "row"}, "is not modelled"),
         ({"reference": "town"}, "two values; 'town' has 4"),
         ({"reference": "grade"}, "two values; 'grade' has 3"),
-        ({"reference": "age"}, "holds numbers"),
-        ({"reference": "fixed"}, "lists one value"),
+        ({"reference": "age"}, "is numeric"),
+        ({"reference": "fixed"}, "has one listed value"),
         ({"reference": "town", "encoder": "glmm"}, "without order"),
         ({"encoder": "woe"}, "name one with reference="),
         ({"encoder": "hash"}, "one of"),
@@ -213,14 +213,14 @@ def test_a_category_the_encoder_never_saw_is_still_drawn():
         ({"epsilon": -1.0}, "positive"),
         ({"epsilon": float("nan")}, "positive"),
         ({"mechanism": "uniform"}, "laplace, geometric, gaussian"),
-        ({"split": 1.0}, "between 0 and 1"),
+        ({"split": 1.0}, "above 0 and below 1"),
         ({"split": 0.01}, "fewer than 20"),
         ({"reference": "left", "target": "grade"}, "one of them"),
         ({"families": "wavelet"}, "families"),
         ({"match_ranks": "no"}, "True or False; found 'no'"),
-        ({"margins": "efpa"}, "noise of its own and an epsilon"),
-        ({"margins": "efpa", "epsilon": 1.0, "mechanism": "gaussian"}, "noise of its own"),
-        ({"margins": "efpa", "epsilon": 1.0, "published": True}, "'margins' as it is set is ours"),
+        ({"margins": "efpa"}, "needs an epsilon and has its own noise"),
+        ({"margins": "efpa", "epsilon": 1.0, "mechanism": "gaussian"}, "its own noise"),
+        ({"margins": "efpa", "epsilon": 1.0, "published": True}, "'margins' as set is an extension"),
         ({"margins": "wavelet", "epsilon": 1.0}, "one of"),
     ],
 )
@@ -232,7 +232,7 @@ def test_bad_input_is_refused_in_plain_words(options: dict[str, Any], says: str)
 def test_a_reference_with_other_values_than_listed_is_refused():
     data = table()
     data.loc[::3, "left"] = "maybe"
-    with pytest.raises(UsageError, match="others than the listed"):
+    with pytest.raises(UsageError, match="values that are not listed"):
         fit(data, reference="left")
     data["left"] = "no"
     with pytest.raises(UsageError, match="or only one"):
@@ -302,9 +302,9 @@ def test_match_ranks_says_what_it_cannot_do():
     steps = Steps(lower=np.zeros((40, 2)), upper=np.ones((40, 2)), discrete=np.zeros(2, bool))
     lower = np.repeat([[0.0, 0.0], [0.9, 0.9]], 20, axis=0)  # perfectly dependent rows on steps of other shares
     vine = fit_rvine(np.random.default_rng(0).random((40, 2)), families="gaussian")
-    with pytest.warns(SklarWarning, match="1 of 1 pairs of the first tree cannot have the rank correlation"):
+    with pytest.warns(SklarWarning, match="1 of 1 pairs of the first tree cannot reach the rank correlation"):
         match_ranks(vine, dataclasses.replace(steps, lower=np.column_stack([lower[:, 0], lower[::-1, 1]])))
-    with pytest.raises(UsageError, match="indicators in their place"):
+    with pytest.raises(UsageError, match="indicators instead"):
         fit(encoder="one-hot", match_ranks=True)
 
 

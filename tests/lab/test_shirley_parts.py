@@ -14,17 +14,17 @@ import pyvinecopulib as pv
 import sklar
 from sklar.lab.baselines.shirley.encoders import encoded_levels, set_aside, weights_of_evidence
 from sklar.lab.baselines.shirley.options import ShirleyOptions
-from sklar.lab.baselines.shirley.ranks import copula_correlation, correlation, match_ranks, mid_ranks, rank_axis
+from sklar.lab.baselines.shirley.ranks import copula_correlation, match_ranks, mid_ranks, pearson_correlation, rank_axis
 from sklar.lab.baselines.shirley.steps import (
-    FLOOR,
-    columns_of,
+    MIN_COUNT,
+    count_columns,
     cumulative_shares,
-    levels_of,
-    noise,
+    draw_noise,
+    find_levels,
     noisy_counts,
     null_first,
     pseudo_observations,
-    steps_of,
+    row_steps,
 )
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable
@@ -51,7 +51,7 @@ def table(rows: int = 2_000, seed: int = 0, last: str = "c") -> ExactTable:
 @pytest.mark.parametrize(("mechanism", "variance"), [("laplace", 2 * 16.0), ("geometric", 31.83), ("gaussian", None)])
 def test_noise_has_the_published_scale(mechanism: str, variance: float | None):
     options = ShirleyOptions(epsilon=0.5, mechanism=mechanism)  # type: ignore[arg-type]
-    drawn = noise(200_000, 0.5, options, np.random.default_rng(0))
+    drawn = draw_noise(200_000, 0.5, options, np.random.default_rng(0))
     if variance is None:
         sigma = drawn.std() / 2
         from sklar.accounting.composition.gaussian import analytic_gaussian_delta
@@ -66,9 +66,9 @@ def test_noise_has_the_published_scale(mechanism: str, variance: float | None):
 def test_counts_stay_positive_and_exact_without_noise():
     exact = np.array([0, 3, 50])
     rng = np.random.default_rng(0)
-    assert noisy_counts(exact, ShirleyOptions(), rng).tolist() == [FLOOR, 3, 50]
+    assert noisy_counts(exact, ShirleyOptions(), rng).tolist() == [MIN_COUNT, 3, 50]
     noisy = noisy_counts(np.zeros(1_000, dtype=np.int64), ShirleyOptions(epsilon=0.01), rng)
-    assert noisy.min() == FLOOR and noisy.max() > 100
+    assert noisy.min() == MIN_COUNT and noisy.max() > 100
 
 
 def test_weight_of_evidence_is_its_formula():
@@ -126,11 +126,11 @@ def test_encoder_rows_are_no_training_rows():
 def test_tied_levels_share_a_step_and_are_decoded_by_their_counts():
     rows = table(last="d")
     options = ShirleyOptions()
-    levels = levels_of(rows, {"k": np.array([1.0, 0.0, 1.0, 0.0, 0.0])}, options, np.random.default_rng(0))
-    columns = columns_of(rows, levels, options, np.random.default_rng(0))
+    levels = find_levels(rows, {"k": np.array([1.0, 0.0, 1.0, 0.0, 0.0])}, options, np.random.default_rng(0))
+    columns = count_columns(rows, levels, options, np.random.default_rng(0))
     found, column = levels[1], columns[1]
     assert found.codes.tolist() == [1, 3, 0, 2] and found.groups.tolist() == [0, 0, 1, 1]
-    steps = steps_of(rows, levels, columns)
+    steps = row_steps(rows, levels, columns)
     assert len(np.unique(steps.upper[:, 1])) == 2  # the vine cannot tell tied labels apart
     drawn = column.at(np.random.default_rng(1).random(200_000))
     real = np.bincount(rows.codes["k"], minlength=4)[:4] / rows.rows
@@ -146,15 +146,15 @@ def test_a_null_goes_to_the_side_it_resembles():
         schema = sklar.Schema({"x": sklar.Integer(0, 20, nullable=True), "z": sklar.Real(-6, 6)})
         rows = read_table(pd.DataFrame({"x": x, "z": left}), schema, rng, role="real")
         assert null_first(rows, "x") == (sign < 0)
-        codes = levels_of(rows, {}, ShirleyOptions(), rng)[0].codes
+        codes = find_levels(rows, {}, ShirleyOptions(), rng)[0].codes
         assert codes[0 if sign < 0 else -1] == schema["x"].null_code
 
 
 def test_pseudo_observations_lie_on_their_steps():
     rows = table()
     rng = np.random.default_rng(0)
-    levels = levels_of(rows, {}, ShirleyOptions(), rng)
-    steps = steps_of(rows, levels, columns_of(rows, levels, ShirleyOptions(), rng))
+    levels = find_levels(rows, {}, ShirleyOptions(), rng)
+    steps = row_steps(rows, levels, count_columns(rows, levels, ShirleyOptions(), rng))
     assert (pseudo_observations(steps, ShirleyOptions(), rng) < 1).all()
     spread = pseudo_observations(steps, ShirleyOptions(ties="spread"), rng)
     assert ((spread >= steps.lower) & (spread <= steps.upper)).all()
@@ -167,12 +167,12 @@ def test_pseudo_observations_lie_on_their_steps():
 def test_correlations_of_copulas_are_those_of_their_rows():
     rows = table()
     rng = np.random.default_rng(0)
-    levels = levels_of(rows, {}, ShirleyOptions(), rng)
-    steps = steps_of(rows, levels, columns_of(rows, levels, ShirleyOptions(), rng))
+    levels = find_levels(rows, {}, ShirleyOptions(), rng)
+    steps = row_steps(rows, levels, count_columns(rows, levels, ShirleyOptions(), rng))
     one, two = rank_axis(steps, 0), rank_axis(steps, 2)
     copula = pv.Bicop.from_family(pv.BicopFamily.gaussian, 0, np.array([[0.6]]))
     drawn = np.asarray(copula.sample(400_000, seeds=[1, 2]))
-    sampled = correlation(
+    sampled = pearson_correlation(
         *(
             mid_ranks(np.searchsorted(np.unique(steps.lower[:, j]), drawn[:, side], side="right").astype(float))
             for side, j in ((0, 0), (1, 2))
@@ -187,15 +187,15 @@ def test_matched_ranks_are_the_rows_ranks(families: str):
     z = rng.normal(size=(1_500, 3)) @ np.linalg.cholesky([[1, 0.7, 0.3], [0.7, 1, 0.5], [0.3, 0.5, 1]]).T
     schema = sklar.Schema({name: sklar.Real(-9, 9) for name in "abc"})
     rows = read_table(pd.DataFrame(z, columns=list("abc")), schema, rng, role="real")
-    levels = levels_of(rows, {}, ShirleyOptions(), rng)
-    steps = steps_of(rows, levels, columns_of(rows, levels, ShirleyOptions(), rng))
+    levels = find_levels(rows, {}, ShirleyOptions(), rng)
+    steps = row_steps(rows, levels, count_columns(rows, levels, ShirleyOptions(), rng))
     vine = fit_rvine(pseudo_observations(steps, ShirleyOptions(), rng), families=families, truncation=1)
     matched = match_ranks(vine, steps)
     drawn = matched.simulate(60_000, rng)
     for edge in range(2):
         pair = [int(matched.first[edge]), int(matched.second[edge])]
-        wanted = correlation(*(mid_ranks(steps.lower[:, j]) for j in pair))
-        assert correlation(*(mid_ranks(drawn[:, j]) for j in pair)) == pytest.approx(wanted, abs=0.015)
+        wanted = pearson_correlation(*(mid_ranks(steps.lower[:, j]) for j in pair))
+        assert pearson_correlation(*(mid_ranks(drawn[:, j]) for j in pair)) == pytest.approx(wanted, abs=0.015)
 
 
 def test_cumulative_shares_never_fall_whatever_the_rounding():

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.lab.evaluation import LEVELS, QUESTIONS, TOGETHER
-from sklar.lab.metrics.bench import Settings, drawn_independently, make_bench
+from sklar.lab.evaluation import ANSWER_POSITIONS, QUESTIONS, TOGETHER
+from sklar.lab.metrics.bench import Settings, draw_independently, make_bench
 from sklar.lab.metrics.registry import measure
 from sklar.lab.metrics.score import About, Score
 from sklar.sample.rng import named_streams
@@ -104,7 +104,7 @@ def test_sentences_order_methods_as_the_scores_do(kind: str) -> None:
             assert one.dependence is not None and two.dependence is not None and one.dependence >= two.dependence
     # Far from the levels, so that noise cannot flip them.
     kept = {name: one.dependence or 0.0 for name, one in found.items()}
-    assert kept["independent"] < 0.2 and level(found["independent"]) == len(LEVELS)
+    assert kept["independent"] < 0.2 and level(found["independent"]) == len(ANSWER_POSITIONS)
     assert min(kept["fresh rows"], kept["vine, epsilon 100"]) > 0.8, kept
     floor = [
         name
@@ -120,7 +120,7 @@ def test_the_scale_is_anchored_at_both_ends_and_has_no_steps() -> None:
     tables = {s: mixed(1_500, 2, strength=s) for s in (0.0, 0.25, 0.5, 0.75, 1.0)}
     kept = [judged(real, table).dependence or 0.0 for table in tables.values()]
     assert kept == sorted(kept) and kept[0] < 0.15 and kept[-1] > 0.9
-    apart = judged(real, drawn_independently(real, 1_500, np.random.default_rng(9)))
+    apart = judged(real, draw_independently(real, 1_500, np.random.default_rng(9)))
     assert (apart.dependence or 0.0) < 0.1
     assert judged(real, real).dependence == 1.0
     for table in tables.values():
@@ -152,7 +152,7 @@ def test_positions_by_hand() -> None:
         name="x", title="", says="", reference="", lower=0.0, upper=1.0, better="lower", good=0.1, fair=0.2
     )  # fmt: skip
     score = Score(about=about, value=0.3, floor=0.1, independent=0.5)
-    assert score.position == pytest.approx(0.5) and score.telling == pytest.approx(0.8)
+    assert score.position == pytest.approx(0.5) and score.informativeness == pytest.approx(0.8)
     assert replace(score, value=0.05).position == 1.0 and replace(score, value=0.7).position == 0.0
     assert replace(score, value=0.125, independent=0.1).position == pytest.approx(0.5)
     plain = replace(score, independent=None)
@@ -171,3 +171,15 @@ def test_rare_ranges_have_a_line_of_their_own() -> None:
     assert line.startswith("Counts in rare ranges") and f"{score.value:.0%}" in line and f"{score.floor:.0%}" in line
     assert "range_queries" not in QUESTIONS[TOGETHER][0]
     assert found.to_dict()["dependence"] == found.dependence
+
+
+def test_results_print_in_a_few_lines() -> None:
+    """Their numbers are in `to_dict()`; printed whole, an evaluation of some columns has 100,000 characters."""
+    rng = np.random.default_rng(8)
+    real, made = labels(rng, 400), labels(rng, 400)
+    schema = sklar.Schema({name: sklar.Category(list("xyz")) for name in "abc"})
+    found = sklar.evaluate(real, made, schema)
+    assert str(found).startswith("Evaluation of ") and found.verdict[0] in str(found)
+    attack = sklar.attack("copies", real, made, schema)
+    for result in (found, attack):
+        assert len(str(result).splitlines()) <= 40 and len(str(result)) < 4_000

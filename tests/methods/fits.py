@@ -14,7 +14,7 @@ from sklar.accounting.unit import Unit
 from sklar.counting.code_table import CodeTable, CountedTable
 from sklar.inference.simulated import SimulatedDoor
 from sklar.methods.evidence import Setting
-from sklar.release.charges import choice_digest, choice_events, measure_digest, measure_events
+from sklar.release.charges import hash_request, price_choice, price_measurements
 from sklar.release.choices import Discovery, Score
 from sklar.release.door import Door
 from sklar.release.measurements import Choice, FoundLabels, Measurement, Recorded, Release, Request
@@ -70,13 +70,13 @@ class RecordingDoor:
 
     def measure(self, requests: Sequence[Request], label: str) -> tuple[Measurement, ...]:
         self.requests[label] = tuple(requests)
-        self.events += measure_events(requests, label, self.unit)
-        return self._record(label, measure_digest(requests), self.door.measure(requests, label))
+        self.events += price_measurements(requests, label, self.unit)
+        return self._record(label, hash_request(tuple(requests)), self.door.measure(requests, label))
 
     def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> Choice:
-        self.events += choice_events(epsilon, picks, label, self.unit)
+        self.events += price_choice(epsilon, picks, label, self.unit)
         (choice,) = self._record(
-            label, choice_digest(score, epsilon, picks), (self.door.choose(score, epsilon, label, picks),)
+            label, hash_request(score, float(epsilon), picks), (self.door.choose(score, epsilon, label, picks),)
         )
         return choice
 

@@ -212,7 +212,7 @@ def test_the_papers_formulas_take_the_budget_of_the_fit(method, settings, scale)
 
 def test_the_papers_formulas_take_what_facts_left_of_the_budget():
     facts = sklar.Schema({"area": sklar.Category(list("nesw")), "age": sklar.Integer(0, 99, source={"upper": "pay"})})
-    model = fitted(people(300)[["area", "age"]], facts, epsilon=0.9, accounting="classic", rounds=0)
+    model = fitted(people(3_000)[["area", "age"]], facts, epsilon=0.9, accounting="classic", rounds=0)
     noises = {release.noise.scale for release in model._stored.recorded[0].releases}
     assert min(noises) > classic_gaussian_sigma(0.9, 1e-9, math.sqrt(6))
 

@@ -20,7 +20,7 @@ from sklar.methods.margin_plan import MarginOptions, margin_noise, outline_margi
 from sklar.methods.margins import MarginStage, MeasuredMargins, known_total, margin_steps
 from sklar.model.margins.bins import anchors
 from sklar.schema.columns import Boolean, Category, Ordinal
-from sklar.schema.grid import held
+from sklar.schema.grid import has_multiples
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 from tests.methods.fits import RecordingDoor, make_setting, open_door
@@ -303,7 +303,7 @@ def test_heaps_shape_the_cells_that_hold_them():
     ((unit, part),) = margin.heaps
     assert unit == 1_000 and abs(part - 0.5) < 0.05
     bulk = slice(*column.grid.code(np.array([20_000, 50_000])))  # every fifth cell or so holds a multiple of 1,000
-    holds = held(column.grid, Fraction(1_000))[bulk]
+    holds = has_multiples(column.grid, Fraction(1_000))[bulk]
     dense, width = margin.dense()[: column.value_cells][bulk], column.grid.widths[bulk]
     between = dense[~holds].sum() / width[~holds].sum() / (dense.sum() / width.sum())
     assert abs(between - 0.5) < 0.05

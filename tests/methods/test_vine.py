@@ -137,9 +137,9 @@ def test_more_budget_less_error(real):
         {"neighbours": "replace"},
         {"measure": "epsilon"},
         pytest.param({"options": VineOptions(target="smoker")}, marks=pytest.mark.slow),
-        pytest.param({"options": VineOptions(look=True)}, marks=pytest.mark.slow),
+        pytest.param({"options": VineOptions(workload=("age * *",))}, marks=pytest.mark.slow),
     ],
-    ids=["add-remove", "replace", "pure", "target", "look"],
+    ids=["add-remove", "replace", "pure", "target", "workload"],
 )
 def test_all_of_the_budget_and_no_more_is_spent(real, settings):
     door, model = fit(MIXED, real, 1.0, **settings)
@@ -149,7 +149,8 @@ def test_all_of_the_budget_and_no_more_is_spent(real, settings):
 
 def test_row_accesses_are_the_documented_ones(real):
     door, _ = fit(MIXED, real, 0.02)
-    assert door.labels == ["rows", "margins", "finer margins", "correlations", "pairs", "tree one"]
+    planned = ["distances from the first model", "planned tables"]
+    assert door.labels == ["rows", "margins", "finer margins", "correlations", "pairs", "tree one", *planned]
     assert door.columns("correlations") == [("age", "income", "level", "smoker")]
     assert len(door.columns("pairs")) == 10
     assert len(door.columns("tree one")) == 4
@@ -160,8 +161,8 @@ def test_row_accesses_are_the_documented_ones(real):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
-    [VineOptions(), VineOptions(target="smoker"), VineOptions(look=True)],
-    ids=["plain", "target", "look"],
+    [VineOptions(), VineOptions(target="smoker"), VineOptions(workload=("age * *",))],
+    ids=["plain", "target", "workload"],
 )
 @pytest.mark.parametrize("amount", [0.02, 1.0])
 def test_requests_depend_on_earlier_releases_only(real, options, amount):
@@ -287,22 +288,14 @@ def rule_of_three(rng, values, flips=0.1):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [VineOptions(look=True), VineOptions(target="y")], ids=["look", "target"])
+@pytest.mark.parametrize("options", [VineOptions(), VineOptions(target="y")], ids=["plain", "target"])
 @pytest.mark.parametrize("values", [2, 3], ids=["xor", "modulo 3"])
 def test_a_rule_of_three_columns_is_kept(values, options):
-    """Pairs tell nothing of it: without a look or a target as many rows obey as by chance."""
+    """No pair of columns shows it: tables of three columns must be measured."""
     schema, codes = rule_of_three(np.random.default_rng(11), values)
     _, model = fit(schema, codes, 0.0166, options=options)
     rows = model.simulate_rounded(10_000, np.random.default_rng(2))
     assert np.mean((rows[:, 0] + rows[:, 1]) % values == rows[:, 2]) > 0.85
-
-
-def test_a_look_that_finds_nothing_leaves_its_share_to_tree_one():
-    schema, codes = rule_of_three(np.random.default_rng(12), 2, flips=0.5)
-    door, _ = fit(schema, codes, 0.0166, options=VineOptions(look=True))
-    assert door.labels[-2:] == ["look at triples", "tree one"]
-    assert 0.99 * 0.0166 < door.spent() <= 0.0166 * (1 + 1e-9)
-    assert len(door.columns("look at triples")) == 20
 
 
 def test_values_keep_their_correlation_beside_nulls():
@@ -395,7 +388,11 @@ def test_without_calibration_and_with_depth_one(real):
         {"shares": (1.0, 2.0, -1.0)},
         {"depth": 0},
         {"groups": (1, 5)},
-        {"look": "yes"},
+        {"workload": "age * *"},
+        {"workload": ["age"]},
+        {"workload": ["age age"]},
+        {"workload": ["age nobody"]},
+        {"workload": ["age *"], "target": "smoker"},
     ],
     ids=str,
 )

@@ -15,7 +15,7 @@ from sklar.methods.vine.structure import find_structure
 from sklar.model.axis import lay_out
 from sklar.model.vine.calibration import EMPTY, calibrate
 from sklar.schema.rules import Expression, Never, Together
-from sklar.schema.rules.impossible import impossible
+from sklar.schema.rules.impossible import find_structural_zeros
 from tests.contracts import stays
 from tests.golden.cases import scripted_fit
 
@@ -37,7 +37,7 @@ def broken(model: sklar.Model, codes: np.ndarray) -> int:
     """Rows of codes that have what the rules on coordinates leave to none."""
     schema = model.coordinates.schema
     found = np.zeros(len(codes), bool)
-    for table in impossible(schema, schema.rules):
+    for table in find_structural_zeros(schema, schema.rules):
         at = [schema.modelled.index(name) for name in table.columns]
         found |= table.empty[tuple(one[codes[:, j]] for j, one in zip(at, table.classes, strict=True))]
     return int(found.sum())

@@ -89,7 +89,7 @@ def test_from_a_file_to_a_verified_release(
     page.get_by_role("button", name="Draft a schema").click()
     finished(page, "drafting a schema")
     looked_at(page, "columns")
-    assert "read off real rows" in page.inner_text(".notice")
+    assert "taken from real rows" in page.inner_text(".notice")
     answer_all(page)
     looked_at(page, "settled")
 

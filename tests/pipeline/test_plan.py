@@ -15,7 +15,7 @@ from benchmarks.plans import measured, mixed
 from sklar.accounting.unit import Unit
 from sklar.cli.main import app
 from sklar.errors import BudgetError, UsageError
-from sklar.pipeline.plan import LARGEST, PlanRequest
+from sklar.pipeline.plan import MAX_EPSILON, PlanRequest
 
 SCHEMA = mixed(50).schema
 WIDE = sklar.Schema({**{f"x{i}": sklar.Real(-5, 5) for i in range(9)}, "y": sklar.Boolean()})
@@ -52,7 +52,7 @@ def test_it_says_when_the_method_for_few_rows_takes_over() -> None:
     plan = sklar.plan(WIDE, epsilon=[20, 0.1], rows=1_000, target="y")
     first, second = str(plan).splitlines()
     assert [fit.epsilon for fit in plan.fits] == [0.1, 20]
-    assert "few rows takes over" in first and "few rows" not in second and "AUC" in first
+    assert "few rows is used" in first and "few rows" not in second and "AUC" in first
     assert "independent" not in first
 
 
@@ -73,8 +73,8 @@ def test_independent_keeps_no_correlations_and_has_better_shares() -> None:
 
 def test_methods_without_expectations_tell_their_noise() -> None:
     plan = sklar.plan(SCHEMA, method="dpc-gauss", epsilon=1.0)
-    assert plan.fits[0].expected is None and plan.lines and "not worked out" in str(plan)
-    with pytest.raises(UsageError, match="curve"):
+    assert plan.fits[0].expected is None and plan.lines and "no accuracy forecast" in str(plan)
+    with pytest.raises(UsageError, match="no accuracy forecast over epsilon"):
         plan.write("x.svg")
 
 
@@ -90,7 +90,9 @@ def test_a_wish_is_answered_with_the_smallest_epsilon(what: str) -> None:
 def test_a_wish_that_cannot_be_had_says_so() -> None:
     answer = sklar.plan(SCHEMA, epsilon=1.0, rows=400, want="correlations within 0.001").answer
     assert answer is not None and answer.epsilon is None
-    assert "cannot be had" in answer.text and "no epsilon removes" in answer.text and f"{LARGEST:g}" in answer.text
+    assert (
+        "cannot be reached" in answer.text and "whatever epsilon" in answer.text and f"{MAX_EPSILON:g}" in answer.text
+    )
 
 
 def test_points_and_percents_are_hundredths() -> None:
@@ -109,7 +111,7 @@ def test_a_budget_must_be_said() -> None:
     for epsilon in (None, []):
         with pytest.raises(BudgetError, match="epsilon"):
             sklar.plan(SCHEMA, epsilon=epsilon)
-    with pytest.raises(UsageError, match="tells nothing about means"):
+    with pytest.raises(UsageError, match="has no forecast for means"):
         sklar.plan(sklar.Schema({"a": sklar.Boolean()}), want="means within 0.1 sd")
 
 
@@ -120,7 +122,7 @@ def test_the_command_needs_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     run = ["plan", "s.toml", "-e", "0.5,1,3", "--rows", "6000", "--want", "shares within 0.005"]
     told = CliRunner().invoke(app, [*run, "-o", "plan.html"])
     assert told.exit_code == 0, told.output
-    assert told.stdout.count("With about 6,000 rows at epsilon") == 3 and "takes epsilon" in told.stdout
+    assert told.stdout.count("With about 6,000 rows at epsilon") == 3 and "needs epsilon" in told.stdout
     assert "####" in told.stdout and "epsilon 0.5" in told.stdout
     assert "<svg" in Path("plan.html").read_text() and sorted(p.name for p in tmp_path.iterdir()) == [
         "plan.html",
@@ -154,7 +156,7 @@ def test_persons_are_what_counts_where_rows_share_a_vote() -> None:
 def test_it_says_when_transitions_are_below_the_noise_level() -> None:
     few, many = sklar.plan(panel(), epsilon=[2], persons=545), sklar.plan(panel(), epsilon=[2], persons=100_000)
     assert "below the noise level" in str(few) and "below the noise level" not in str(many)
-    assert "how often a value stays" in str(few) and ["transitions hidden by noise", "yes"] in few.table()[1]
+    assert "share of unchanged values" in str(few) and ["transitions hidden by noise", "yes"] in few.table()[1]
     kept = [line for line in few.lines if line.label == "next row: values kept"]
     expected = few.fits[0].expected
     assert expected is not None and expected.kept == pytest.approx(0.8 * kept[0].std / 545, rel=0.01)

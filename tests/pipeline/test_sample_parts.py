@@ -84,7 +84,7 @@ def test_a_finished_part_is_kept_and_the_rest_written(model: sklar.Model, stream
     [
         ({"seed": 8}, "seed"),
         ({"n": 10}, "number of rows"),
-        ({"part_rows": 2 * BLOCK_ROWS}, "rows a part"),
+        ({"part_rows": 2 * BLOCK_ROWS}, "rows per part"),
         ({"given": {"sex": "F"}}, "conditions"),
     ],
 )

@@ -17,7 +17,7 @@ import pytest
 import sklar
 from sklar.errors import ModelFileError, OutputError, SchemaError, SourceError, StreamedWarning, UsageError
 from sklar.export.databases import write_tables_to_database
-from sklar.rows import exact_counts, hold, open_rows
+from sklar.rows import exact_counts, hold_source, open_rows
 from sklar.schema.address import file_address
 from tests.golden.cases import scripted_fit
 from tests.hostile.test_model_file import members_of, packed
@@ -183,7 +183,7 @@ def test_both_tables_go_to_a_database_or_none(model: sklar.Model, tmp_path: Path
                 tuple(r.values()) for r in table.to_pylist()
             ]
         connection.execute("drop table p")
-    with pytest.raises(OutputError, match="holds rows already"):
+    with pytest.raises(OutputError, match="already contains rows"):
         model.sample_to(base, 40, seed=7)
     with duckdb.connect(str(base)) as connection:
         assert connection.execute("select table_name from duckdb_tables()").fetchall() == [("c",)]
@@ -198,7 +198,7 @@ def test_a_fault_in_the_second_table_undoes_the_first(tmp_path: Path) -> None:
         connection.execute("create table c as select 1 as of")
     address = file_address(str(base))
     assert address is not None
-    with pytest.raises(OutputError, match="holds rows already"):
+    with pytest.raises(OutputError, match="already contains rows"):
         write_tables_to_database(made(5), address)
     with duckdb.connect(str(base)) as connection:
         assert connection.execute("select table_name from duckdb_tables()").fetchall() == [("c",)]
@@ -252,7 +252,7 @@ def test_tables_of_a_server_are_read_at_one_moment(postgres: Any, tmp_path: Path
         for name, table in data.items():
             cursor.adbc_ingest(name, table, mode="create", db_schema_name="clinic")
         address = f"{postgres.get_uri()}&schema=clinic"
-        held = hold(address, sklar.ReadOptions())
+        held = hold_source(address, sklar.ReadOptions())
         try:
             cursor.execute("DELETE FROM clinic.c")
             assert (counts(held, *columns) == counts(data, *columns)).all()
@@ -261,7 +261,7 @@ def test_tables_of_a_server_are_read_at_one_moment(postgres: Any, tmp_path: Path
         assert not (counts(address, *columns) == counts(data, *columns)).all()
     given: dict[str, Any] = {"epsilon": 2.0, "new_ledger": True}
     assert sklar.fit(address, tables(), ledger=tmp_path / "l", **given).claim.guarantee
-    with pytest.raises(SourceError, match="leave the name of one table out"):
+    with pytest.raises(SourceError, match="omit the table from the address"):
         sklar.fit(f"{address}&table=p", tables(), ledger=tmp_path / "m", **given)
 
 

@@ -16,7 +16,7 @@ import sklar
 from sklar.pipeline.estimation import making
 
 print("begun")
-making.WORTH_PROCESSES, making.usable_cores = 0.0, lambda: 2
+making.MIN_SECONDS_FOR_PROCESSES, making.usable_cores = 0.0, lambda: 2
 rng = np.random.default_rng(0)
 table = pd.DataFrame({"a": rng.normal(size=500), "y": rng.random(500) > 0.5})
 schema = sklar.Schema({"a": sklar.Real(-5, 5), "y": sklar.Boolean()})

@@ -18,13 +18,13 @@ from sklar.accounting.ledger import memory_ledger
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError, DoorError, OverspendError
-from sklar.private.door import PrivateDoor, noisy_labels
+from sklar.private.door import PrivateDoor, add_noise_to_labels
 from sklar.private.noise import SYSTEM
 from sklar.private.recorder import Recorder
 from sklar.private.requests import check_discoveries
-from sklar.release.charges import request_digest
+from sklar.release.charges import hash_request
 from sklar.release.choices import Discovery
-from sklar.release.measurements import Recorded, read_line, record_line
+from sklar.release.measurements import Recorded, decode_step, encode_step
 from sklar.release.replay import ReplayDoor
 from sklar.rows import open_rows
 
@@ -39,14 +39,14 @@ def asked(**changes: Any) -> Discovery:
 
 
 def test_labels_below_the_threshold_are_hidden() -> None:
-    (found,) = noisy_labels([asked()], {"city": {"rome": 10, "oslo": 9, "bern": 500, "lone": 1}}, SYSTEM)
+    (found,) = add_noise_to_labels([asked()], {"city": {"rome": 10, "oslo": 9, "bern": 500, "lone": 1}}, SYSTEM)
     assert found.labels == ("bern", "rome") and found.counts.tolist() == [500, 10]
 
 
 def test_the_floor_hides_whatever_the_noise_says() -> None:
     loud = Noise(kind="gaussian", scale=1e6)
     exact = {"city": {f"a{i}": 3 for i in range(200)} | {f"b{i}": 2 for i in range(200)}}
-    (found,) = noisy_labels([asked(noise=loud)], exact, SYSTEM)
+    (found,) = add_noise_to_labels([asked(noise=loud)], exact, SYSTEM)
     assert 40 < len(found.labels) < 160
     assert all(label.startswith("a") for label in found.labels) and found.counts.min() >= 10
 
@@ -78,8 +78,8 @@ def test_the_door_finds_frequent_labels_and_records_them() -> None:
     wanted = affordable_request()
     (found,) = door().discover([wanted], "labels")
     assert found.labels == ("rome",) and abs(found.counts[0] - 999) < 100
-    step = Recorded(step=0, label="labels", request=request_digest((wanted,)), releases=(found,))
-    line = read_line(record_line(step))
+    step = Recorded(step=0, label="labels", request=hash_request((wanted,)), releases=(found,))
+    line = decode_step(encode_step(step))
     other = dataclasses.replace(wanted, threshold=wanted.threshold + 1)
     for recorded in (line, step):
         (same,) = ReplayDoor(unit=UNIT, recorded=[recorded]).discover([wanted], "labels")
@@ -88,7 +88,7 @@ def test_the_door_finds_frequent_labels_and_records_them() -> None:
         with pytest.raises(DoorError):
             ReplayDoor(unit=UNIT, recorded=[recorded]).discover([other], "labels")
     # Even if the digest were that of the other request, the recorded discovery in full is not.
-    forged = dataclasses.replace(step, request=request_digest((other,)))
+    forged = dataclasses.replace(step, request=hash_request((other,)))
     with pytest.raises(DoorError):
         ReplayDoor(unit=UNIT, recorded=[forged]).discover([other], "labels")
 

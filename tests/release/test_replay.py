@@ -12,7 +12,7 @@ import pytest
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError, ModelFileError
-from sklar.release.charges import choice_digest, measure_digest, request_digest
+from sklar.release.charges import hash_request
 from sklar.release.choices import Discovery, TailNorms
 from sklar.release.counts import Counts, Interaction, PairCounts
 from sklar.release.measurements import (
@@ -22,9 +22,9 @@ from sklar.release.measurements import (
     Query,
     Recorded,
     Request,
-    asked_in,
-    read_line,
-    record_line,
+    decode_step,
+    encode_step,
+    list_queries,
 )
 from sklar.release.replay import ReplayDoor
 
@@ -45,7 +45,7 @@ def measured(query: Query, values: np.ndarray, changes: list[dict[str, Any]], re
     """A request for one query, its recorded measurement, and changes of it that no longer answer the request."""
     request = Request(query=query, noise=NOISE)
     recorded = Measurement(query=query, values=values, noise=NOISE, resolution=resolution, label="step")
-    return lambda door: door.measure([request], "step"), measure_digest([request]), recorded, changes
+    return lambda door: door.measure([request], "step"), hash_request((request,)), recorded, changes
 
 
 WHOLE = np.ones((2, 3), dtype=np.int64)
@@ -64,12 +64,12 @@ CASES: dict[str, Case] = {
         resolution=1 / 6,
     ),
     "choose": (
-        lambda door: door.choose(TAIL, 1.0, "step", picks=2), choice_digest(TAIL, 1.0, 2),
+        lambda door: door.choose(TAIL, 1.0, "step", picks=2), hash_request(TAIL, 1.0, 2),
         Choice(indices=(1, 3), epsilon=1.0, score=TAIL),
         [{"indices": (1,)}, {"indices": (1, 2, 3)}, {"indices": (1, 1)}, {"indices": (1, 4)}, {"epsilon": 1e-9}],
     ),
     "discover": (
-        lambda door: door.discover([LABELS], "step"), request_digest((LABELS,)),
+        lambda door: door.discover([LABELS], "step"), hash_request((LABELS,)),
         FoundLabels(discovery=LABELS, labels=("x",), counts=np.array([20])),
         [{"discovery": replace(LABELS, noise=LESS)}, {"discovery": replace(LABELS, threshold=8)},
          {"counts": np.array([8])}, {"counts": np.array([20, 30])}, {"counts": np.array([20.0])},
@@ -86,12 +86,12 @@ def replaying(digest: str, release: Any) -> ReplayDoor:
 def test_a_line_whose_values_are_not_those_of_its_query_is_refused(verb: str) -> None:
     _, digest, release, changes = CASES[verb]
     step = Recorded(step=0, label="step", request=digest, releases=(release,))
-    again = read_line(record_line(step)).join(asked_in(step))
+    again = decode_step(encode_step(step)).join(list_queries(step))
     assert np.array_equal(again.releases[0].values, release.values)
     for change in (one for one in changes if "values" in one or one.get("resolution") is np.nan):
         forged = replace(step, releases=(replace(release, **change),))
         with pytest.raises(ModelFileError, match="cannot be read"):
-            read_line(record_line(forged)).join(asked_in(step))
+            decode_step(encode_step(forged)).join(list_queries(step))
 
 
 @pytest.mark.parametrize("verb", CASES)

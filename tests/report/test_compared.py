@@ -12,7 +12,14 @@ import pytest
 
 from sklar.lab.overview import MarginPicture, PairPicture
 from sklar.report.charts.canvas import Canvas, Label, Path, Picture, to_svg
-from sklar.report.charts.compared import HOVERED, LETTER, NAMES, margin_chart, matrix_chart, pair_chart
+from sklar.report.charts.compared import (
+    LETTER,
+    MAX_NAMED_COLUMNS,
+    MAX_TOOLTIP_COLUMNS,
+    margin_chart,
+    matrix_chart,
+    pair_chart,
+)
 from sklar.report.colours import REAL, SYNTHETIC, diverge, shade
 
 MARGIN = MarginPicture(
@@ -87,7 +94,10 @@ def test_matrices_name_their_columns_and_cells_tell_their_numbers() -> None:
     assert plain.title.startswith("phi_k, real: strongest: age and income, -0.40 real and 0.90 synthetic")
 
 
-@pytest.mark.parametrize(("count", "texts", "hovered"), [(HOVERED, HOVERED, True), (NAMES, NAMES, False), (100, 10, 0)])
+@pytest.mark.parametrize(
+    ("count", "texts", "hovered"),
+    [(MAX_TOOLTIP_COLUMNS, MAX_TOOLTIP_COLUMNS, True), (MAX_NAMED_COLUMNS, MAX_NAMED_COLUMNS, False), (100, 10, 0)],
+)
 def test_many_columns_stay_readable_and_light(count: int, texts: int, hovered: bool) -> None:
     names, matrix = [f"column {i}" for i in range(count)], np.eye(count).tolist()
     canvas = matrix_chart("phi_k", names, matrix, matrix, "real")

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sklar.lab.intervals import Estimate, exactly
+from sklar.lab.intervals import Estimate, exact_estimate
 from sklar.lab.learning.transfer import Learned, Transfer
 from sklar.lab.metrics.correlations.matrices import Correlations
 from sklar.lab.metrics.g_epsilon import GEpsilon
@@ -179,7 +179,7 @@ def test_colour_scales_are_monotone_and_bounded(value: float) -> None:
 def test_numbers_as_texts() -> None:
     assert [number(x) for x in (None, 0.12345, -3.0, 12_345.6)] == ["-", "0.123", "-3.000", "12,346"]
     assert [figure(x) for x in (None, 0.12345, 12.345678, 123_456.0)] == ["-", "0.1235", "12.35", "1.235e+05"]
-    assert interval_text(None) == "-" and interval_text(exactly(0.5)) == "0.500"
+    assert interval_text(None) == "-" and interval_text(exact_estimate(0.5)) == "0.500"
     assert interval_text(Estimate(value=0.5, low=0.4, high=0.6)) == "0.500 (0.400 to 0.600)"
     assert sentence("both <peak>") == "Both <peak>."
     assert words(["a", (1, 2.5), None]) == "a, 1, 2.5, None"

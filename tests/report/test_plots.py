@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sklar.lab.intervals import Estimate, exactly
+from sklar.lab.intervals import Estimate, exact_estimate
 from sklar.report.charts.canvas import Canvas, Dot, Label, Path, to_svg
 from sklar.report.charts.plots import (
     DASHES,
@@ -80,7 +80,7 @@ def test_bars_of_learning_share_a_scale_that_may_go_below_zero() -> None:
 
 
 def test_intervals_stand_below_each_other_on_one_scale() -> None:
-    attack, baseline = Estimate(value=0.6, low=0.5, high=0.8), exactly(0.4)
+    attack, baseline = Estimate(value=0.6, low=0.5, high=0.8), exact_estimate(0.4)
     canvas = interval_chart("t", [attack, None, baseline], 0.4)
     dots = [shape for shape in canvas.shapes if isinstance(shape, Dot)]
     ideal, *lines = paths(canvas)

@@ -8,7 +8,14 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from sklar.report.seen import SAME, correlations_seen, labels_seen, numbers_seen, pair_seen, widest_gap
+from sklar.report.seen import (
+    MIN_VISIBLE_DIFFERENCE,
+    correlations_seen,
+    labels_seen,
+    numbers_seen,
+    pair_seen,
+    widest_gap,
+)
 
 AGES = ("20 to 29", "30 to 39", "40 to 49", "50 to 59", "60 to 69", "70 to 79")
 
@@ -48,7 +55,7 @@ def test_the_widest_gap_is_that_of_all_stretches() -> None:
         every = {(i, j): sum(gaps[i : j + 1]) for i, j in combinations_with_replacement(range(7), 2)}
         first, last, gap = widest_gap(gaps)
         assert gap == pytest.approx(every[first, last]) and abs(gap) == pytest.approx(max(map(abs, every.values())))
-    assert widest_gap([]) == (0, 0, 0.0) and 0 < SAME < 0.01
+    assert widest_gap([]) == (0, 0, 0.0) and 0 < MIN_VISIBLE_DIFFERENCE < 0.01
 
 
 def test_pairs_and_matrices() -> None:

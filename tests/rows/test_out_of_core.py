@@ -236,10 +236,10 @@ def test_rows_that_differ_from_pass_to_pass() -> None:
 def test_rows_with_equal_codes_meet_however_many_parts(people: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     scores = Scores(columns=("a", "d"), lookups=(np.arange(1000, dtype=np.int32), np.array([0, 1], dtype=np.int32)))
     job = MomentJob(feature=BlockMeans(scores=scores, blocks=9, seed=4))
-    whole = open_rows(people, SCHEMA).summed_groups(job)
+    whole = open_rows(people, SCHEMA).run_group_job(job)
     monkeypatch.setattr(grouping, "GROUP_BYTES", 300_000)
     rows = open_rows(people, SCHEMA)
-    apart = rows.summed_groups(job)
+    apart = rows.run_group_job(job)
     assert all(np.array_equal(a, b) for a, b in zip(whole, apart, strict=True)) and whole[0].sum() == 300_001
 
 

@@ -14,7 +14,7 @@ from sklar.rows.encode.coordinates import coordinate_encoder
 from sklar.sample.assemble import assemble
 from sklar.sample.conditions import conditions_hold, read_conditions
 from sklar.sample.decode import decode, take
-from sklar.sample.draw import sample_with_worth
+from sklar.sample.draw import draw_sample
 from sklar.sample.rules import rules_hold
 from sklar.sample.translate import on_coordinates
 from sklar.schema import AtMost, Category, Column, Datetime, Integer, Never, Ratio, Real, Rule, Schema, Sum
@@ -68,7 +68,7 @@ def test_ratios_hold_and_rows_read_back_to_their_codes(kind: str, limits: dict[s
 @pytest.mark.parametrize("kind", PAIRS)
 def test_ratios_hold_in_all_rows(fake_model, kind: str, limits: dict[str, float]) -> None:
     schema = ratio_schema(kind, limits)
-    table = sample_with_worth(fake_model(coordinates(schema).schema), schema, 5_000, seed=1)[0]
+    table = draw_sample(fake_model(coordinates(schema).schema), schema, 5_000, seed=1)[0]
     listed, price = table["listed"], table["price"]
     free = listed.null | price.null
     assert ((price.data >= limits.get("lower", 0) * listed.data) | free).all()
@@ -83,7 +83,7 @@ def test_ratios_chain_and_stand_beside_differences(fake_model) -> None:
     ]  # fmt: skip
     schema = Schema(columns, rules)
     assert coordinates(schema).schema.modelled == ("gross", "net / gross", "fee / net", "gross - base")
-    table = sample_with_worth(fake_model(coordinates(schema).schema), schema, 5_000, seed=1)[0]
+    table = draw_sample(fake_model(coordinates(schema).schema), schema, 5_000, seed=1)[0]
     assert rules_hold(schema, table).all() and (table["fee"].data <= 0.1 * table["net"].data).all()
 
 
@@ -101,10 +101,7 @@ def test_sums_have_factors_and_offsets(fake_model) -> None:
     ]  # fmt: skip
     schema = Schema(columns, rules)
     assert coordinates(schema).schema.modelled == ("year", "born", "net")
-    x = {
-        n: v.data
-        for n, v in sample_with_worth(fake_model(coordinates(schema).schema), schema, 5_000, seed=1)[0].items()
-    }
+    x = {n: v.data for n, v in draw_sample(fake_model(coordinates(schema).schema), schema, 5_000, seed=1)[0].items()}
     assert (x["age"] == x["year"] - x["born"]).all() and x["age"].min() >= 0 and x["age"].max() <= 110
     assert (x["retires"] == x["born"] + 65).all() and x["retires"].dtype == np.int64
     assert (np.abs(x["tax"] - 0.19 * x["net"]) <= 0.005 + 1e-9).all() and (x["tax"] == np.round(x["tax"], 2)).all()
@@ -190,7 +187,7 @@ def test_a_rare_range_of_a_sum_is_found_and_not_copied(fake_model, given: dict[s
         Sum(total="age", parts={"year": 1, "born": -1}),
     ]  # fmt: skip
     schema = Schema(columns, rules)
-    table = sample_with_worth(fake_model(coordinates(schema).schema), schema, 400, seed=1, given=given)[0]
+    table = draw_sample(fake_model(coordinates(schema).schema), schema, 400, seed=1, given=given)[0]
     assert rules_hold(schema, table).all()
     wanted = given[name]
     low, high = wanted if isinstance(wanted, tuple) else (wanted[0], wanted[0])  # type: ignore[index]
@@ -222,9 +219,9 @@ def test_a_range_of_what_a_difference_or_ratio_tells_bounds_its_anchor(fake_mode
     unknown = np.ones(column.size)
     unknown[-1] = 1_000.0 if case == "nulls" else 1.0
     model = fake_model(by.schema, {} if column is DAYS else {"of": unknown})
-    found = sample_with_worth(model, schema, 2_000, seed=1, given={"x": limits})[0]
+    found = draw_sample(model, schema, 2_000, seed=1, given={"x": limits})[0]
     assert (rules_hold(schema, found) & conditions_hold(schema, asked, found)).all()
-    free = sample_with_worth(model, schema, 400_000, seed=2)[0]
+    free = draw_sample(model, schema, 400_000, seed=2)[0]
     free = take(free, np.flatnonzero(conditions_hold(schema, asked, free)))
     wanted, got = (np.where(one["of"].null, -1, one["of"].data) for one in (free, found))
     assert 300 < len(wanted) < 4_000 and ks_2samp(wanted, got).pvalue > 1e-3
@@ -235,4 +232,4 @@ def test_rows_that_had_to_be_copied_are_told(fake_model) -> None:
     columns = {"a": Real(0, 1), "b": Real(0, 1)}
     schema = Schema(columns, [Expression("a * b >= 0.99")])
     with pytest.warns(sklar.SklarWarning, match="are copies of others"):
-        sample_with_worth(fake_model(coordinates(schema).schema), schema, 10_000, seed=1)
+        draw_sample(fake_model(coordinates(schema).schema), schema, 10_000, seed=1)

@@ -12,7 +12,7 @@ from sklar.rows.encode.coordinates import coordinate_encoder
 from sklar.sample.assemble import assemble
 from sklar.sample.conditions import read_conditions
 from sklar.sample.decode import decode
-from sklar.sample.draw import draw_block, sample_with_worth
+from sklar.sample.draw import draw_block, draw_sample
 from sklar.sample.rng import generator
 from sklar.sample.rules import rules_hold
 from sklar.schema import (
@@ -30,7 +30,7 @@ from sklar.schema import (
     Together,
 )
 from sklar.schema.coordinates import coordinates
-from sklar.schema.grid import held
+from sklar.schema.grid import has_multiples
 
 ENDS: dict[str, tuple[Column, Column]] = {
     "integers": (Integer(0, 300), Integer(0, 500)),
@@ -54,7 +54,7 @@ def _used(column: Column) -> np.ndarray:
     codes = np.arange(column.size)
     if not isinstance(column, Real) or column.decimals is None:
         return codes
-    return codes[np.append(held(column.grid, column.decimals), np.ones(column.size - column.grid.cells, bool))]
+    return codes[np.append(has_multiples(column.grid, column.decimals), np.ones(column.size - column.grid.cells, bool))]
 
 
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
@@ -90,7 +90,7 @@ def test_every_pattern_of_nulls_can_be_drawn(fake_model, kind: str) -> None:
     for name, column in by.schema.items():
         if column.null_code is not None:
             mass[name][column.null_code] = column.size  # half of the rows are null
-    table, _ = sample_with_worth(fake_model(by.schema, mass), schema, 3000, seed=2)
+    table, _ = draw_sample(fake_model(by.schema, mass), schema, 3000, seed=2)
     assert rules_hold(schema, table).all()
     seen = set(zip(table["low"].null.tolist(), table["high"].null.tolist(), strict=True))
     nulls = [{False, True} if c.null_code is not None else {False} for c in (low, high)]
@@ -118,7 +118,7 @@ REGIONS = Schema(
 def test_functions_are_computed_and_say_what_they_are_where_there_is_no_argument(fake_model) -> None:
     by = coordinates(REGIONS)
     assert by.schema.modelled == ("town", "rural")  # rural may be null where its region is not
-    table, _ = sample_with_worth(fake_model(by.schema), REGIONS, 4000, seed=3)
+    table, _ = draw_sample(fake_model(by.schema), REGIONS, 4000, seed=3)
     assert rules_hold(REGIONS, table).all()
     town = np.where(table["town"].null, 4, table["town"].data)
     assert np.array_equal(np.array([0, 1, 1, 2, 2])[town], table["region"].data) and not table["region"].null.any()
@@ -152,7 +152,7 @@ def test_dummies_agree_in_every_row(fake_model, nullable: bool, at_most_one: boo
     columns = {"x": Boolean(nullable=nullable), "y": Integer(0, 1, nullable=nullable), "z": Category([1, 0], nullable=nullable)}  # noqa: E501  # fmt: skip
     schema = Schema(columns, [OneHot(columns=["x", "y", "z"], at_most_one=at_most_one)])
     for known in (coordinates(schema).schema, schema):  # of a model over one category, and over the columns themselves
-        table, _ = sample_with_worth(fake_model(known), schema, 4000, seed=5)
+        table, _ = draw_sample(fake_model(known), schema, 4000, seed=5)
         on = np.array([table["x"].data, table["y"].data == 1, table["z"].data == 1]) & ~table["x"].null
         assert rules_hold(schema, table).all() and table["x"].null.any() == nullable
         assert set(on.sum(axis=0)[~table["x"].null].tolist()) == ({0, 1} if at_most_one else {1})
@@ -172,7 +172,7 @@ def test_dummies_agree_in_every_row(fake_model, nullable: bool, at_most_one: boo
 def test_a_total_is_the_sum_of_its_parts(fake_model, parts: tuple[Column, Column], total: Column) -> None:
     schema = Schema({"t": total, "a": parts[0], "b": parts[1]}, [Sum(total="t", parts=["a", "b"])])
     for known in (coordinates(schema).schema, schema):
-        table, _ = sample_with_worth(fake_model(known), schema, 4000, seed=6)
+        table, _ = draw_sample(fake_model(known), schema, 4000, seed=6)
         assert rules_hold(schema, table).all()
         null = table["a"].null | table["b"].null
         assert np.array_equal(table["t"].null, null) and null.any() == (parts[1].null_code is not None)
@@ -190,7 +190,7 @@ FILLED = Schema(
 def test_columns_are_null_together_and_filled_where_they_may_be(fake_model) -> None:
     mass = {"asked": np.array([0.3, 0.6, 0.1]), "p": np.append(np.full(10, 0.03), 0.7)}
     mass["q"] = np.array([0.2, 0.1, 0.1, 0.6])
-    table, _ = sample_with_worth(fake_model(FILLED, mass), FILLED, 40_000, seed=7)
+    table, _ = draw_sample(fake_model(FILLED, mass), FILLED, 40_000, seed=7)
     assert rules_hold(FILLED, table).all()
     assert abs((~table["p"].null).mean() - 0.3) < 0.02  # the share of the first column, all of it where it may be
     assert abs((table["asked"].data == 1).mean() - 0.6) < 0.02

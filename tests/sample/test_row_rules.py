@@ -10,7 +10,7 @@ import pytest
 import sklar
 from sklar.errors import UnsupportedConditionError
 from sklar.sample.decode import concatenate
-from sklar.sample.draw import sample_with_worth, stream_tables
+from sklar.sample.draw import draw_sample, stream_tables
 from sklar.sample.rules.totals import quotas
 from sklar.schema import Boolean, Category, Datetime, Integer, Ordinal, Real, Schema
 from sklar.schema.rules import AtMost, Expression, Never, Totals
@@ -50,10 +50,10 @@ def check(table) -> None:
 def test_expressions_hold_in_all_rows(fake_model):
     schema = Schema(COLUMNS, rules=RULES)
     model = fake_model(schema)
-    check(sample_with_worth(model, schema, 20_000, seed=1)[0])
-    check(sample_with_worth(model, schema, 2_000, seed=1, given={"age": (10, 30), "region": "N"})[0])
+    check(draw_sample(model, schema, 20_000, seed=1)[0])
+    check(draw_sample(model, schema, 2_000, seed=1, given={"age": (10, 30), "region": "N"})[0])
     check(concatenate(stream_tables(model, schema, 5_000, seed=2, batch_rows=700)))
-    free = sample_with_worth(fake_model(Schema(COLUMNS)), Schema(COLUMNS), 5_000, seed=1)[0]
+    free = draw_sample(fake_model(Schema(COLUMNS)), Schema(COLUMNS), 5_000, seed=1)[0]
     with pytest.raises(AssertionError):
         check(free)
 
@@ -74,25 +74,25 @@ TOTALS = [
 def test_totals_are_met_exactly_and_in_proportion(fake_model, rules):
     schema = Schema(COLUMNS, rules=[*rules, *RULES[:2]])
     model = fake_model(schema)
-    table = sample_with_worth(model, schema, 1_000, seed=3)[0]
+    table = draw_sample(model, schema, 1_000, seed=3)[0]
     assert counts(table, "region") == {"N": 900, "S": 90, "W": 10}
     if len(rules) == 2:
         assert counts(table, "married") == {True: 700, False: 300}
     x = frame(table)
     assert (~(x["age"] < 18) | (x["married"] == 0)).all() and (x["tax"] <= 0.5 * x["income"] + 10).all()
-    assert counts(sample_with_worth(model, schema, 333, seed=3)[0], "region") == {"N": 300, "S": 30, "W": 3}
+    assert counts(draw_sample(model, schema, 333, seed=3)[0], "region") == {"N": 300, "S": 30, "W": 3}
     blocks = list(stream_tables(model, schema, 2_000, seed=4, batch_rows=2_000))
     assert counts(blocks[0], "region") == {"N": 1_800, "S": 180, "W": 20}
-    again = sample_with_worth(model, schema, 1_000, seed=3)[0]
+    again = draw_sample(model, schema, 1_000, seed=3)[0]
     assert all(np.array_equal(again[name].data, table[name].data) for name in table)
 
 
 def test_conditional_samples_keep_to_listed_values_alone(fake_model):
     schema = Schema(COLUMNS, rules=[Totals(column="region", counts={"N": 500, "S": 500, "W": 0})])
     model = fake_model(schema)
-    given = sample_with_worth(model, schema, 600, seed=5, given={"married": True})[0]
+    given = draw_sample(model, schema, 600, seed=5, given={"married": True})[0]
     assert set(counts(given, "region")) == {"N", "S"} and counts(given, "married") == {True: 600}
-    alone = sample_with_worth(model, schema, 600, seed=5, given={"region": "S"})[0]
+    alone = draw_sample(model, schema, 600, seed=5, given={"region": "S"})[0]
     assert counts(alone, "region") == {"S": 600}
 
 
@@ -100,10 +100,10 @@ def test_rare_values_are_asked_for(fake_model):
     """One in a million by the model, half of the rows by the totals."""
     schema = Schema(COLUMNS, rules=[Totals(column="region", counts={"N": 1, "W": 1})])
     model = fake_model(schema, {"region": np.array([1.0, 1.0, 1e-6, 0.0])})
-    assert counts(sample_with_worth(model, schema, 500, seed=6)[0], "region") == {"N": 250, "W": 250}
+    assert counts(draw_sample(model, schema, 500, seed=6)[0], "region") == {"N": 250, "W": 250}
     lost = fake_model(schema, {"region": np.array([1.0, 1.0, 0.0, 0.0])})
-    with pytest.raises(UnsupportedConditionError, match="totals ask for"):
-        sample_with_worth(lost, schema, 500, seed=6)
+    with pytest.raises(UnsupportedConditionError, match="totals require"):
+        draw_sample(lost, schema, 500, seed=6)
 
 
 def test_totals_against_other_rules_are_told(fake_model):
@@ -114,11 +114,11 @@ def test_totals_against_other_rules_are_told(fake_model):
         AtMost(low="a", high="b"),
     ]
     schema = Schema(columns, rules=rules)
-    table = sample_with_worth(fake_model(schema), schema, 1_000, seed=7)[0]
+    table = draw_sample(fake_model(schema), schema, 1_000, seed=7)[0]
     assert counts(table, "a") == {3: 500, 0: 500} and not table["sex"].data[table["a"].data == 3].any()
     never = Schema(columns, rules=[*rules[:2], Totals(column="sex", counts={"true": 10})])
-    with pytest.raises(UnsupportedConditionError, match="totals ask for"):
-        sample_with_worth(fake_model(never), never, 100, seed=7)
+    with pytest.raises(UnsupportedConditionError, match="totals require"):
+        draw_sample(fake_model(never), never, 100, seed=7)
 
 
 def test_largest_remainders():

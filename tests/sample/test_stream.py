@@ -8,7 +8,7 @@ import pytest
 from sklar.errors import UnsupportedConditionError, UsageError
 from sklar.sample import draw as stream_module
 from sklar.sample.decode import concatenate, row_count
-from sklar.sample.draw import sample_with_worth, stream_tables
+from sklar.sample.draw import draw_sample, stream_tables
 from sklar.schema import AtMost, Id, Integer, Real, Schema
 
 SCHEMA = Schema(
@@ -60,19 +60,19 @@ def test_rows_must_be_a_number_of_at_least_one(fake_model, rows):
     with pytest.raises(UsageError, match="at least 1"):
         stream_tables(model, SCHEMA, rows)
     with pytest.raises(UsageError, match="at least 1"):
-        sample_with_worth(model, SCHEMA, rows)
+        draw_sample(model, SCHEMA, rows)
     with pytest.raises(UsageError, match="batch_rows"):
         stream_tables(model, SCHEMA, 10, batch_rows=rows)
 
 
 def test_too_many_rows_for_memory_are_refused_at_once(fake_model):
     with pytest.raises(UsageError, match="stream"):
-        sample_with_worth(fake_model(SCHEMA), SCHEMA, 10**12)
+        draw_sample(fake_model(SCHEMA), SCHEMA, 10**12)
 
 
 def test_same_seed_same_sample(fake_model):
     model = fake_model(SCHEMA)
-    one, two, other = (sample_with_worth(model, SCHEMA, 500, seed=s)[0] for s in (7, 7, 8))
+    one, two, other = (draw_sample(model, SCHEMA, 500, seed=s)[0] for s in (7, 7, 8))
     assert same(one, two) and not same(one, other)
 
 
@@ -90,13 +90,13 @@ def test_a_model_without_support_is_told(fake_model, monkeypatch):
     monkeypatch.setattr("sklar.model.conditioning.MOST_PROPOSALS", 5_000)
     model = weighing(fake_model, lambda rows: np.where(np.arange(rows) % 500 == 0, 0.0, -np.inf))
     with pytest.raises(UnsupportedConditionError, match=r"'a'.*10\.0, and 30"):
-        sample_with_worth(model, FREE, 10, given={"a": 3})
+        draw_sample(model, FREE, 10, given={"a": 3})
 
 
 def test_what_a_conditional_sample_is_worth_is_told(fake_model, monkeypatch):
     monkeypatch.setattr("sklar.model.conditioning.MOST_PROPOSALS", 5_000)
     model = weighing(fake_model, lambda rows: np.where(np.arange(rows) % 50 == 0, 0.0, -np.inf))
-    assert sample_with_worth(model, FREE, 400)[1] == 400
-    assert sample_with_worth(model, FREE, 200, given={"a": (3, 9)})[1] == 100
-    assert sample_with_worth(model, FREE, 100, given={"a": (3, 9)})[1] == 100
-    assert 80 < sample_with_worth(model, FREE, 200, given={"x": (0.20001, 0.6)})[1] <= 100
+    assert draw_sample(model, FREE, 400)[1] == 400
+    assert draw_sample(model, FREE, 200, given={"a": (3, 9)})[1] == 100
+    assert draw_sample(model, FREE, 100, given={"a": (3, 9)})[1] == 100
+    assert 80 < draw_sample(model, FREE, 200, given={"x": (0.20001, 0.6)})[1] <= 100

@@ -6,7 +6,7 @@ import pytest
 
 from sklar.errors import UsageError
 from sklar.schema import Category, Integer, Schema
-from sklar.schema.answering import answered, facts_from_texts
+from sklar.schema.answering import answer_question, facts_from_texts
 from sklar.schema.rules import AtMost
 
 DRAFT = Schema(
@@ -20,17 +20,17 @@ DRAFT = Schema(
 
 
 def test_each_way_settles_a_column_or_a_rule() -> None:
-    schema = answered(DRAFT, "low", "edit", {"upper": "99", "nullable": "yes"}, by="Ada")
+    schema = answer_question(DRAFT, "low", "edit", {"upper": "99", "nullable": "yes"}, by="Ada")
     assert schema["low"] == Integer(0, 99, nullable=True) and schema["low"].provenance("kind") == "assumed"
-    schema = answered(answered(schema, "high", "pay"), "rule 1", "yes", by="Ada")
+    schema = answer_question(answer_question(schema, "high", "pay"), "rule 1", "yes", by="Ada")
     assert schema["high"].provenance("upper") == "pay" and schema.rules[0].source == "assumed"
     assert not schema.questions() and {one.by for one in schema.confirmed} == {"Ada"}
-    assert answered(DRAFT, "rule 1", "ignore").rules == ()
-    assert answered(DRAFT, "sex", "ignore")["sex"].kind == "ignore"
+    assert answer_question(DRAFT, "rule 1", "ignore").rules == ()
+    assert answer_question(DRAFT, "sex", "ignore")["sex"].kind == "ignore"
 
 
 def test_an_edit_without_facts_confirms_and_a_new_kind_reads_its_own_facts() -> None:
-    assert answered(DRAFT, "low", "edit")["low"].provenance("lower") == "assumed"
+    assert answer_question(DRAFT, "low", "edit")["low"].provenance("lower") == "assumed"
     assert facts_from_texts(DRAFT, "low", {"kind": "category", "values": "1, 2"})["values"] == ("1", "2")
 
 
@@ -46,4 +46,4 @@ def test_an_edit_without_facts_confirms_and_a_new_kind_reads_its_own_facts() -> 
 )
 def test_what_cannot_be_taken_is_said(column: str, way: str, said: dict[str, str], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        answered(DRAFT, column, way, said)
+        answer_question(DRAFT, column, way, said)

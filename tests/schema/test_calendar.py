@@ -9,7 +9,7 @@ import pytest
 
 from sklar.errors import SchemaError
 from sklar.schema import Datetime, Schema
-from sklar.schema.calendar import Calendar, calendar_of
+from sklar.schema.calendar import Calendar, choose_calendar
 from sklar.schema.grid import EPOCH, RESOLUTIONS, to_ticks
 
 SPANS = [
@@ -23,7 +23,7 @@ SPANS = [
 
 
 def _calendar(lower: str, upper: str, resolution: str) -> Calendar:
-    found = calendar_of(to_ticks(lower, resolution), to_ticks(upper, resolution), resolution, None)
+    found = choose_calendar(to_ticks(lower, resolution), to_ticks(upper, resolution), resolution, None)
     assert found is not None
     return found
 
@@ -38,12 +38,12 @@ def test_bounds_and_resolution_tell_the_parts(
 
 def test_a_line_that_tells_everything_has_no_parts() -> None:
     def found(lower: str, upper: str) -> Calendar | None:
-        return calendar_of(to_ticks(lower, "day"), to_ticks(upper, "day"), "day", None)
+        return choose_calendar(to_ticks(lower, "day"), to_ticks(upper, "day"), "day", None)
 
     assert found("2024-01-01", "2024-01-01") is None
     assert found("2024-01-01", "2024-02-20") is None
     assert found("1920-01-01", "2006-12-31") is None  # dates of birth
-    births = calendar_of(to_ticks("1920-01-01", "day"), to_ticks("2006-12-31", "day"), "day", ("weekday",))
+    births = choose_calendar(to_ticks("1920-01-01", "day"), to_ticks("2006-12-31", "day"), "day", ("weekday",))
     assert births is not None
     assert births.parts == ("weekday",)
 
@@ -98,5 +98,5 @@ def test_days_that_agree_are_equally_likely() -> None:
     ("lower", "upper"), [("2020-03-01", "2020-03-01"), ("2020-03-01T05:00:00", "2020-03-01T05:59:59")]
 )
 def test_a_calendar_of_one_day_or_one_hour_is_refused(lower: str, upper: str, part: str):
-    with pytest.raises(SchemaError, match="column 'seen': calendar asks for parts that its bounds"):
+    with pytest.raises(SchemaError, match="column 'seen': calendar lists parts that follow from its bounds"):
         Schema({"seen": Datetime(lower, upper, calendar=[part])})

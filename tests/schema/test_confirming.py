@@ -14,7 +14,7 @@ import sklar
 import sklar.schema.columns
 from sklar.errors import SchemaError, UnconfirmedFactError, UsageError
 from sklar.schema import AtMost, Boolean, Category, Datetime, Id, Ignore, Integer, Never, Ordinal, Real, Schema
-from sklar.schema.confirming import Confirmation, fact_from_text
+from sklar.schema.confirming import Confirmation, parse_fact
 from sklar.schema.table import schema_from_toml, schema_to_toml
 from sklar.schema.toml import KINDS
 
@@ -176,7 +176,7 @@ def test_what_is_to_be_paid_for_keeps_nothing_that_only_the_rows_told() -> None:
         (("age",), {"values": [1]}, "has no 'values'"),
         (("smoker",), {"kind": "integer"}, "needs lower and upper"),
         (("smoker",), {"kind": "float"}, "kind must be one of"),
-        (("age",), {"source": "measured"}, "source is one of"),
+        (("age",), {"source": "measured"}, "source must be one of"),
     ],
 )
 def test_answers_that_are_refused(names: tuple[str, ...], answer: dict[str, Any], words: str) -> None:
@@ -250,14 +250,14 @@ def test_faults_of_confirmations(entry: str, words: str) -> None:
     ],
 )  # fmt: skip
 def test_facts_as_somebody_writes_them(kind: Any, fact: str, text: str, expected: Any) -> None:
-    assert fact_from_text(kind, fact, text) == expected
+    assert parse_fact(kind, fact, text) == expected
 
 
 def test_integer_labels_stay_integers() -> None:
-    assert fact_from_text(Category, "values", "1,2", Category([1])) == (1, 2)
-    assert fact_from_text(Category, "other", "-9", Category([1])) == -9
+    assert parse_fact(Category, "values", "1,2", Category([1])) == (1, 2)
+    assert parse_fact(Category, "other", "-9", Category([1])) == -9
     with pytest.raises(UsageError, match="is a number; found 'x'"):
-        fact_from_text(Category, "values", "1,x", Category([1]))
+        parse_fact(Category, "values", "1,x", Category([1]))
 
 
 def test_who_confirmed_is_in_the_claim() -> None:
@@ -326,7 +326,7 @@ def test_a_column_that_states_nothing_of_the_kind_claims_nothing_of_it() -> None
 
 
 def test_hierarchies_are_said_at_a_terminal() -> None:
-    assert fact_from_text(Category, "levels", "1, 3") == (1, 3)
-    assert fact_from_text(Category, "parents", "I21: heart, J18: lung") == {"I21": "heart", "J18": "lung"}
+    assert parse_fact(Category, "levels", "1, 3") == (1, 3)
+    assert parse_fact(Category, "parents", "I21: heart, J18: lung") == {"I21": "heart", "J18": "lung"}
     with pytest.raises(UsageError, match="pairs of a label"):
-        fact_from_text(Category, "parents", "I21")
+        parse_fact(Category, "parents", "I21")

@@ -29,7 +29,7 @@ from sklar.schema import (
     Together,
 )
 from sklar.schema.coordinates import Difference, coordinates, fitted_coordinates
-from sklar.schema.coordinates.lengths import LENGTH_CELLS, growing_edges
+from sklar.schema.coordinates.lengths import MAX_LENGTH_CELLS, make_growing_edges
 from sklar.schema.rules import Expression
 
 DAYS = Datetime("2020-01-01", "2029-12-31", calendar=[])
@@ -86,11 +86,11 @@ def test_a_length_gets_a_name_of_its_own() -> None:
 
 @given(st.integers(0, 2**62))
 def test_cells_grow_outwards_and_never_shrink(last: int) -> None:
-    edges = growing_edges(last)
+    edges = make_growing_edges(last)
     widths = [b - a for a, b in pairwise(edges)]
-    assert edges[0] == 0 and edges[-1] == last + 1 and len(widths) <= LENGTH_CELLS
+    assert edges[0] == 0 and edges[-1] == last + 1 and len(widths) <= MAX_LENGTH_CELLS
     assert all(width >= 1 for width in widths) and widths[:-1] == sorted(widths[:-1])
-    assert len(widths) > LENGTH_CELLS // 3 or last < LENGTH_CELLS
+    assert len(widths) > MAX_LENGTH_CELLS // 3 or last < MAX_LENGTH_CELLS
 
 
 def test_lengths_are_exact_near_zero() -> None:
@@ -104,7 +104,7 @@ def test_lengths_of_reals_have_zero_as_a_value_of_its_own(decimals: int | None) 
     real = Real(0, 1000, decimals=decimals)
     column = coordinates(Schema({"a": real, "b": real}, [AtMost(low="a", high="b")])).schema["b - a"]
     assert isinstance(column, Real) and column.grid.is_atom[0] and column.grid.starts[0] == 0.0
-    assert column.decimals == decimals and column.size <= LENGTH_CELLS + 4
+    assert column.decimals == decimals and column.size <= MAX_LENGTH_CELLS + 4
 
 
 def test_limits_of_a_difference_are_those_of_its_grid() -> None:
@@ -142,7 +142,7 @@ def test_the_coordinate_that_tells_a_column() -> None:
     land = Function(column="land", of="region", table={"N": "L", "S": "L"})
     by = coordinates(Schema(columns, [land, REGION, AtMost(low="from", high="to")]))
     assert by.schema.modelled == ("town", "from", "to - from", "x")
-    told = {name: by.telling(name) for name in columns}
+    told = {name: by.find_coordinate(name) for name in columns}
     assert told == {"town": "town", "region": "town", "land": "town", "from": "from", "to": "to - from", "x": "x"}
 
 
@@ -192,13 +192,13 @@ def test_dummies_are_one_category() -> None:
     assert by.schema.modelled == ("x | y | z", "w") and by.schema["x | y | z"] == Category(
         ["x", "y", "z"], other="none"
     )
-    assert by.telling("z") == "x | y | z"
+    assert by.find_coordinate("z") == "x | y | z"
 
 
 def test_a_total_is_not_measured() -> None:
     columns = {"all": Integer(0, 300), "a": Integer(0, 100), "b": Integer(0, 100), "c": Integer(0, 300)}
     by = coordinates(Schema(columns, [Sum(total="all", parts=["a", "b"]), AtMost(low="all", high="c")]))
-    assert by.schema.modelled == ("a", "b", "c") and by.telling("all") == "a"  # c >= all is left to rejection
+    assert by.schema.modelled == ("a", "b", "c") and by.find_coordinate("all") == "a"  # c >= all is left to rejection
 
 
 NULLS = {"smoker": Boolean(), "cigs": Integer(0, 50, nullable=True), "since": Integer(0, 80, nullable=True)}

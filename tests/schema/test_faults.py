@@ -185,7 +185,7 @@ def test_facts_from_rows_are_refused_until_confirmed() -> None:
         schema.require_confirmed()
     assert len(caught.value.faults) == 2
     assert caught.value.faults == ("column 'x': upper", "column 'y': all facts")
-    assert "nobody has confirmed" in str(caught.value) and "schema.questions()" in str(caught.value)
+    assert "are not confirmed" in str(caught.value) and "schema.questions()" in str(caught.value)
     Schema({"x": Integer(0, 9, source={"upper": "pay"}), "y": Boolean(source="measured")}).require_confirmed()
 
 

@@ -10,7 +10,7 @@ import sklar
 from benchmarks.data.panel import panel_schema
 from sklar.errors import SchemaError
 from sklar.schema.coordinates import Same, coordinates, linked_views
-from sklar.schema.persons.linked import links
+from sklar.schema.persons.linked import has_linked_rows
 from sklar.schema.table import schema_from_toml
 
 COLUMNS = {"year": sklar.Integer(2000, 2009), "sex": sklar.Category(["F", "M"]), "born": sklar.Integer(1900, 2000),
@@ -28,9 +28,9 @@ def test_the_text_of_a_schema_tells_all_of_it() -> None:
 
 
 def test_rows_are_linked_where_there_is_an_order_and_a_shared_vote() -> None:
-    assert links(COLUMNS, schema().person)
+    assert has_linked_rows(COLUMNS, schema().person)
     for person in ({"order": None}, {"linked": False}, {"weights": "rows"}, {"rows": 1}, {"rows": 65}, {"rows": "pay"}):
-        assert not links(COLUMNS, schema(**person).person)
+        assert not has_linked_rows(COLUMNS, schema(**person).person)
 
 
 def test_the_key_is_a_column_of_its_own_so_that_samples_come_with_it() -> None:
@@ -88,7 +88,7 @@ def test_a_request_over_both_tables_has_no_name() -> None:
     ("person", "says"),
     [
         ({"static": ["nobody"]}, "'nobody' is not a modelled column"),
-        ({"static": ["year"]}, "tells the order"),
+        ({"static": ["year"]}, "orders the rows"),
         ({"static": ["sex"], "order": None}, "need order"),
         ({"static": ["sex"], "rows": 100}, "2 to 64 rows"),
         ({"linked": True, "weights": "rows"}, "need order"),

@@ -14,7 +14,7 @@ from sklar.errors import OutputError, SchemaError, UsageError
 from sklar.schema import Category, Datetime, Integer, Real, Schema
 from sklar.schema.columns import Column
 from sklar.schema.table import schema_from_dict, schema_from_toml, schema_to_dict, schema_to_toml
-from sklar.schema.toml import document_text
+from sklar.schema.toml import format_document
 from tests.schema.schemas import columns, schemas, texts
 
 
@@ -40,7 +40,7 @@ def test_notes_change_nothing_but_comments(column: Column, notes: list[str]) -> 
 def test_document_is_what_toml_reads() -> None:
     schema = Schema({"a.b": Category(['"', "\\", "\x7f", "é\n"]), "c": Real(-1.5, 1e22, edges=[-1.5, 0, 1e22])})
     document = schema_to_dict(schema)
-    assert tomllib.loads(document_text(document, {})) == document
+    assert tomllib.loads(format_document(document, {})) == document
     assert schema_from_dict(document) == schema
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from sklar.accounting.noise import Noise
 from sklar.errors import BudgetError
-from sklar.private.noise import CHUNK, SYSTEM, require_samplable
+from sklar.private.noise import CHUNK_CELLS, SYSTEM, require_samplable
 
 # Chi-square with ALARM: the statistic of a right sampler exceeds it with probability below 1e-7.
 DRAWS = 40_000
@@ -64,7 +64,7 @@ def test_golden_probabilities_of_zero_and_variance() -> None:
 
 def test_every_cell_of_every_table_gets_its_own_draw() -> None:
     noise = Noise(kind="gaussian", scale=1e6)
-    tables = [np.zeros((3, CHUNK), np.int64), np.zeros(7, np.int64), np.zeros((0, 4), np.int64)]
+    tables = [np.zeros((3, CHUNK_CELLS), np.int64), np.zeros(7, np.int64), np.zeros((0, 4), np.int64)]
     noisy = SYSTEM.add(tables, [noise] * 3)
     assert [t.shape for t in noisy] == [t.shape for t in tables]
     values = np.concatenate([t.ravel() for t in noisy])

@@ -39,7 +39,7 @@ def test_a_table_is_drafted_and_fitted_where_it_lies(postgres: Any, tmp_path: Pa
     assert schema.names == ("age", "sex")
     schema.confirm("age", "sex", by="Ada").write(tmp_path / "visits.toml")
     sklar.Ledger.create(tmp_path / "visits.ledger", name="visits", epsilon=3, delta=1e-8)
-    whole = commands.fit(entry, 1, commands.AskedFit(epsilon=2, method="independent"))
+    whole = commands.fit(entry, 1, commands.FitForm(epsilon=2, method="independent"))
     jobs.start(
         "visits", commands.Work(kind="fit", label="fitting", commands=whole.commands[:1], outputs=("visits-1.sklar",))
     )

@@ -56,7 +56,7 @@ def test_the_same_rows_are_taken_up_once(tmp_path: Path) -> None:
         ("again.sqlite", "visits", "visits"),
         ("postgres://bob@host/db?sslmode=require&table=public.visits", "", "served"),
     ):
-        with pytest.raises(UsageError, match=f"are the table {known} already"):
+        with pytest.raises(UsageError, match=f"are already the table {known}"):
             folder.new_table(source, "second", {"table": table})
     folder.new_table("b.csv", "", {})
     folder.new_table("db.sqlite", "", {"table": "people"})
@@ -100,7 +100,7 @@ def test_database_tables_are_taken_up_without_passwords(tmp_path: Path) -> None:
     folder = StudioFolder(tmp_path)
     assert folder.new_table("postgresql://host/db?table=visits", "visits", {}).source.startswith("postgresql://")
     for address in ("postgresql://a:b@h/d", "postgresql://h/d?Password=x", "postgresql://a:1 b@h/d"):
-        with pytest.raises(UsageError, match="leave the password out"):
+        with pytest.raises(UsageError, match="omit the password"):
             folder.new_table(address, "t", {})
     for address in (
         "sqlite:////etc/x.db?table=t",
@@ -108,7 +108,7 @@ def test_database_tables_are_taken_up_without_passwords(tmp_path: Path) -> None:
         "file:///etc/passwd",
         "http://h/t.csv",
     ):
-        with pytest.raises(UsageError, match="files lie in the folder"):
+        with pytest.raises(UsageError, match="files must be in the folder"):
             folder.new_table(address, "t", {})
 
 
@@ -135,7 +135,7 @@ def test_a_damaged_list_and_a_folder_without_rights_are_told(tmp_path: Path) -> 
         (folder.state / "tables.json").write_text(text)
         with pytest.raises(UsageError, match="delete it"):
             folder.tables()
-    with pytest.raises(UsageError, match="no folder"):
+    with pytest.raises(UsageError, match="does not exist"):
         StudioFolder(tmp_path / "none")
     (tmp_path / "file").mkdir()
     (tmp_path / "file" / ".sklar-studio").write_text("")

@@ -138,7 +138,7 @@ def test_one_at_a_time_and_a_cancelled_fit_is_taken_up(jobs: Jobs, folder: Path)
 @pytest.mark.slow
 def test_a_killed_fit_is_taken_up_at_no_further_reservation(jobs: Jobs, folder: Path) -> None:
     job, number = struck(jobs, folder, kill_child)
-    assert job.state == "failed" and job.interrupted and "ended from outside" in job.says
+    assert job.state == "failed" and job.interrupted and "It was killed" in job.says
     assert not fits(folder)[-1].closed
     jobs.again(job)
     assert ended(jobs).state == "done" and all_closed(folder, number)
@@ -203,7 +203,7 @@ def test_a_model_that_no_job_made_is_never_overwritten(jobs: Jobs, folder: Path)
     (folder / "t-1.sklar").write_text("paid for at the terminal")
     os.utime(folder / "t-1.sklar", ns=(later, later))
     assert job.done == 0 and not job.wrote("t-1.sklar")
-    with pytest.raises(UsageError, match=r"there is a file t-1\.sklar already"):
+    with pytest.raises(UsageError, match=r"file t-1\.sklar already exists"):
         jobs.again(job)
     page = Work(kind="k", label="a page", commands=(("methods",),), outputs=("page",))
     written(jobs, page, (0,), ("page",))
@@ -241,11 +241,11 @@ def test_a_job_without_a_number_of_its_process_is_not_cancelled_by_guess(jobs: J
 
 def test_what_is_asked_for_is_not_rounded() -> None:
     entry = TableEntry(name="t", source="t.csv", schema="t.toml", ledger="t.ledger")
-    asked = commands.AskedFit(epsilon=1.2345678, delta=1.2345678e-9, check_share=0.12345678)
+    asked = commands.FitForm(epsilon=1.2345678, delta=1.2345678e-9, check_share=0.12345678)
     words = commands.fit(entry, 1, asked).commands[0]
     assert {"1.2345678", "1.2345678e-09", "0.12345678"} <= set(words)
     assert "epsilon=1.2345678, delta=1.2345678e-09" in commands.fit_in_python(entry, "t-1", asked)[1]
-    assert "-e 1 " in commands.fit(entry, 1, commands.AskedFit(epsilon=1.0)).typed[0]
+    assert "-e 1 " in commands.fit(entry, 1, commands.FitForm(epsilon=1.0)).typed[0]
 
 
 def test_a_killed_studio_leaves_its_jobs_at_work(jobs: Jobs, folder: Path) -> None:

@@ -67,14 +67,14 @@ def test_addresses_that_lead_nowhere(client: TestClient) -> None:
 
 def test_answers_confirm_edit_pay_and_leave_out(client: TestClient, folder: Path) -> None:
     asked = client.get("/t/t/columns").text
-    assert "read off real rows" in asked and asked.count('class="card real"') == 3
+    assert "taken from real rows" in asked and asked.count('class="card real"') == 3
     code, _ = send(client, "/t/t/answer", column="age", way="edit", lower="0", upper="120", kind="integer", by="Ada")
     assert code == 303 and schema(folder)["age"].upper == 120  # type: ignore[attr-defined]
     assert send(client, "/t/t/answer", column="fee", way="pay")[0] == 303
     assert schema(folder)["fee"].provenance("upper") == "pay"
     assert send(client, "/t/t/answer", column="sex", way="ignore")[0] == 303
     shown = client.get("/t/t/columns").text
-    assert schema(folder)["sex"].kind == "ignore" and "Everything is settled" in shown
+    assert schema(folder)["sex"].kind == "ignore" and "Everything is confirmed" in shown
     assert schema(folder).confirmed[0].by == "Ada"
     assert send(client, "/t/t/answer", column="fee", way="edit", more="bins=20", by="Ada")[0] == 303
     assert schema(folder)["fee"].bins == 20  # type: ignore[attr-defined]
@@ -204,10 +204,10 @@ def test_a_table_is_forgotten_as_long_as_nothing_was_spent(client: TestClient, f
     sklar.fit(folder / "t.csv", known, epsilon=1, method="independent", ledger=ledger.path)
     assert "Forget this table" not in client.get("/t/t/columns").text
     code, told = send(client, "/t/t/forget")
-    assert code == 400 and "tells what was spent" in told and "t" in StudioFolder(folder).tables()
+    assert code == 400 and "records spent budget" in told and "t" in StudioFolder(folder).tables()
 
 
 def test_nothing_to_resume_or_cancel(client: TestClient) -> None:
     assert send(client, "/t/t/cancel")[0] == 303
     code, told = send(client, "/t/t/resume")
-    assert code == 400 and "nothing to go on with" in told
+    assert code == 400 and "nothing to resume" in told

@@ -91,7 +91,7 @@ def test_a_port_that_is_taken_and_a_folder_that_is_not_there(tmp_path: Path) -> 
         refused = run(str(tmp_path), "--port", str(other.getsockname()[1]))
     assert refused.returncode == 1 and "is taken" in refused.stderr and "Traceback" not in refused.stderr
     refused = run(str(tmp_path / "none"))
-    assert refused.returncode == 1 and "no folder" in refused.stderr
+    assert refused.returncode == 1 and "does not exist" in refused.stderr
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

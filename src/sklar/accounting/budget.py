@@ -1,4 +1,4 @@
-"""What the custodian is willing to lose: (epsilon, delta), pure epsilon, or rho; and epsilon in words."""
+"""Privacy budgets: (epsilon, delta), pure epsilon, or rho; validation of their numbers; and epsilon as a risk."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sklar.errors import BudgetError, UsageError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """A promise to calibrate to: epsilon, or rho of zCDP, not both.
+    """A privacy budget: epsilon, or rho of zCDP, not both.
 
     Attributes:
-        delta: What may be added to exp(epsilon) times a probability; 0 asks for pure epsilon and so for Laplace noise.
+        delta: Added to exp(epsilon) times a probability; 0 means pure epsilon and therefore Laplace noise.
             With rho it must be above 0 and is used only to report an epsilon.
     """
 
@@ -25,43 +25,43 @@ class Budget:
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.rho is None):
-            raise BudgetError("give a budget as epsilon or as rho: exactly one of them.")
-        object.__setattr__(self, "delta", checked_delta(self.delta))
+            raise BudgetError("state a budget as epsilon or as rho, exactly one of them.")
+        object.__setattr__(self, "delta", validate_delta(self.delta))
         if self.epsilon is not None:
-            object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+            object.__setattr__(self, "epsilon", validate_epsilon(self.epsilon))
             return
-        object.__setattr__(self, "rho", checked_rho(self.rho))
+        object.__setattr__(self, "rho", validate_rho(self.rho))
         if self.delta == 0:
             raise BudgetError("a budget in rho needs a delta above 0 to report its epsilon at, e.g. 1e-9.")
 
     @property
     def pure(self) -> bool:
-        """Whether the promise is pure epsilon: nothing is added."""
+        """Whether the budget is pure epsilon, without a delta."""
         return self.delta == 0
 
 
-SMALLEST_EPSILON = 1e-6
-"""Below this the noise would pass 10^6 times the number of tables: no count of people survives it."""
-LARGEST_EPSILON = 1e6
-"""Above this the promise is empty and exp(epsilon) no number."""
-SMALLEST_RHO = 1e-14
-"""About the rho of the smallest epsilon."""
-LARGEST_RHO = 1e6
-"""Same limit as for epsilon."""
+MIN_EPSILON = 1e-6
+"""Smallest epsilon: below it the noise exceeds 10^6 times the number of tables, more than any count of people."""
+MAX_EPSILON = 1e6
+"""Largest epsilon: above it the guarantee is empty and exp(epsilon) overflows."""
+MIN_RHO = 1e-14
+"""Smallest rho, about that of the smallest epsilon."""
+MAX_RHO = 1e6
+"""Largest rho, the same limit as for epsilon."""
 ROUNDING = 1e-9
-"""Room for rounding, as a share of an amount; noise may differ from a plan by this much (see `exact`).
+"""Relative tolerance for rounding of amounts; noise may differ from a plan by this much (see `exact`).
 
 Amounts are floats, so sums of them, and the amount that a noise scale costs, are off by some 2^-53 for every term: far
-below 10^-12 for thousands of terms. That no total is above what is promised, in real numbers, follows from three rules.
-Noise is made for 1 - ROUNDING / 2 of the amount it may cost (`Allowance.spendable`). A charge is refused if the
-sum comes above 1 - ROUNDING / 4 of it (`overspends`), so what a fit loses is below 1 - ROUNDING / 5 of its reservation.
-Reservations together may come up to 1 + ROUNDING / 10 of a cap (`exceeds`; ten tenths make one, though not in floats),
-and (1 - ROUNDING / 5) (1 + ROUNDING / 10) < 1. What was lost and is measured again is added with 1 + ROUNDING.
+below 10^-12 for thousands of terms. Three rules keep every total, in real numbers, within the guarantee. Noise is made
+for 1 - ROUNDING / 2 of the amount it may cost (`Allowance.spendable`). A charge is refused if the sum exceeds
+1 - ROUNDING / 4 of it (`overspends_reservation`), so a fit loses less than 1 - ROUNDING / 5 of its reservation. All
+reservations together may reach 1 + ROUNDING / 10 of a cap (`exceeds_limit`; in floats ten tenths are not one), and
+(1 - ROUNDING / 5) (1 + ROUNDING / 10) < 1. A lost step that is measured again is added with 1 + ROUNDING.
 """
 
 
-def checked_number(value: Any, name: str) -> float:
-    """`value` as a finite float; anything else (text, True, NaN, infinity) is refused by name."""
+def validate_number(value: Any, name: str) -> float:
+    """Return `value` as a finite float, or refuse it (text, True, NaN, infinity) by name."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise BudgetError(f"{name} must be a number, not {type(value).__name__}.")
     try:
@@ -73,34 +73,34 @@ def checked_number(value: Any, name: str) -> float:
     return number
 
 
-def checked_epsilon(value: Any, name: str = "epsilon") -> float:
-    """An epsilon that noise can be calibrated to."""
-    return _within(checked_number(value, name), name, SMALLEST_EPSILON, LARGEST_EPSILON)
+def validate_epsilon(value: Any, name: str = "epsilon") -> float:
+    """Return an epsilon that noise can be calibrated to, or refuse it."""
+    return _validate_range(validate_number(value, name), name, MIN_EPSILON, MAX_EPSILON)
 
 
-def checked_rho(value: Any, name: str = "rho") -> float:
-    """A rho that noise can be calibrated to."""
-    return _within(checked_number(value, name), name, SMALLEST_RHO, LARGEST_RHO)
+def validate_rho(value: Any, name: str = "rho") -> float:
+    """Return a rho that noise can be calibrated to, or refuse it."""
+    return _validate_range(validate_number(value, name), name, MIN_RHO, MAX_RHO)
 
 
-def checked_delta(value: Any, name: str = "delta") -> float:
-    """A delta in [0, 1)."""
-    number = checked_number(value, name)
+def validate_delta(value: Any, name: str = "delta") -> float:
+    """Return a delta in [0, 1), or refuse it."""
+    number = validate_number(value, name)
     if not 0.0 <= number < 1.0:
         raise BudgetError(f"{name} must be at least 0 and below 1; {number:g} was given.")
     return number
 
 
-def checked_positive(value: Any, name: str) -> float:
-    """A finite number above 0."""
-    number = checked_number(value, name)
+def validate_positive(value: Any, name: str) -> float:
+    """Return a finite number above 0, or refuse it."""
+    number = validate_number(value, name)
     if number <= 0:
         raise BudgetError(f"{name} must be above 0; {number:g} was given.")
     return number
 
 
-def checked_count(value: Any, name: str) -> int:
-    """A whole number of at least 1."""
+def validate_count(value: Any, name: str) -> int:
+    """Return a whole number of at least 1, or refuse it."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise BudgetError(f"{name} must be a whole number, not {type(value).__name__}.")
     if int(value) < 1:
@@ -109,41 +109,41 @@ def checked_count(value: Any, name: str) -> int:
 
 
 def risk(epsilon: float, prior: float = 0.01) -> float:
-    """The most that anyone can believe about one person after a release of this epsilon.
+    """Return the highest posterior probability of a statement about one person after a release of this epsilon.
 
-    Whatever the release, and whatever else is known, Bayes' rule gives at most e^eps p / (1 - p + e^eps p) for a
-    statement about one person (that their row is in the table; what it holds) that was believed with probability p
-    before. (Under a delta as well, add delta to the chance of any one outcome: at 1e-9 that is next to nothing.)
+    For any release and any other knowledge, Bayes' rule gives at most e^eps p / (1 - p + e^eps p) for a statement about
+    one person (that their row is in the table; what it contains) whose prior probability was p. (With a delta, add
+    delta to the probability of each outcome: at 1e-9 that is negligible.)
 
     Args:
-        epsilon: The budget, of one fit or of all in a ledger.
-        prior: How likely the statement seemed without the release, above 0 and below 1.
+        epsilon: The budget of one fit, or of all fits in a ledger.
+        prior: Probability of the statement without the release, above 0 and below 1.
     """
     if not (isinstance(epsilon, int | float) and not isinstance(epsilon, bool) and epsilon >= 0):
-        raise BudgetError("epsilon is a number of at least 0")
+        raise BudgetError("epsilon must be a number of at least 0")
     if not 0 < prior < 1:
-        raise UsageError("prior is a probability above 0 and below 1, as 0.01")
+        raise UsageError("prior must be a probability above 0 and below 1, such as 0.01")
     return 1 / (1 + math.exp(-epsilon) * (1 - prior) / prior)
 
 
-def exceeds(reserved: float, allowed: float) -> bool:
-    """Whether what is set aside is more than `allowed`, beyond what rounding explains."""
+def exceeds_limit(reserved: float, allowed: float) -> bool:
+    """Return whether a reserved amount exceeds `allowed` by more than rounding explains."""
     return not reserved <= allowed * (1 + ROUNDING / 10)
 
 
-def overspends(spent: float, reserved: float) -> bool:
-    """Whether what is spent may be more than was reserved, or so near that the rules above would not hold."""
+def overspends_reservation(spent: float, reserved: float) -> bool:
+    """Return whether a spent amount exceeds the reservation, or comes closer to it than `ROUNDING` allows."""
     return not spent <= reserved * (1 - ROUNDING / 4)
 
 
-def _within(number: float, name: str, smallest: float, largest: float) -> float:
+def _validate_range(number: float, name: str, smallest: float, largest: float) -> float:
     if number <= 0:
         raise BudgetError(f"{name} must be above 0; {number:g} was given.")
     if number < smallest:
         raise BudgetError(
-            f"{name} = {number:g} is too small to calibrate: the noise would drown any table of people. "
+            f"{name} = {number:g} is too small: the noise would exceed the counts of any table of people. "
             f"Use at least {smallest:g}."
         )
     if number > largest:
-        raise BudgetError(f"{name} = {number:g} promises nothing. Use at most {largest:g}.")
+        raise BudgetError(f"{name} = {number:g} guarantees no privacy. Use at most {largest:g}.")
     return number

@@ -1,4 +1,4 @@
-"""The claim: what a model promises about the people in the table, in words and as a record. Worth signing, so exact."""
+"""The claim: the privacy guarantee of a model, in words and as a record."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ ACCOUNTING = {
 }
 
 NAMES = "the names, the order and the number of columns"
-"""What is public where the kinds of columns were measured."""
+"""Facts that are public when the kinds of columns were measured."""
 SHOWN_VALUES = 8
 """Number of stated values of one fact that the text of a claim lists."""
-RULES = "rules."
-"""Begins the name of a rule among facts that somebody confirmed."""
+RULE_PREFIX = "rules."
+"""Begins the name of a rule among confirmed facts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerTotal:
-    """What all fits recorded in one ledger promise together.
+    """The total guarantee of all fits recorded in one ledger.
 
     Attributes:
         name: What the custodian calls the dataset.
         in_advance: Whether the bound needs the budgets of all fits to have been set before the first output.
-        cap: The (epsilon, delta) that the ledger never exceeds, whatever its fits depended on; None without a cap.
+        cap: The (epsilon, delta) that the ledger never exceeds, for any choice of fits; None without a cap.
     """
 
     name: str
@@ -53,13 +53,13 @@ class LedgerTotal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactPrice:
-    """What was paid before the fit for facts that it uses.
+    """The price paid before the fit for facts that it uses.
 
     Attributes:
         fit: Name of the measurement.
         ledger: Name of the ledger it was charged to; empty if it was kept in memory only.
-        charged_here: Whether the ledger of this fit has it; else the schema's word is all there is.
-        kept: What was stated beforehand and kept, or searched within: the stated values of each "column.fact".
+        charged_here: Whether the ledger of this fit has it; else only the schema states it.
+        kept: Values stated before the measurement that it kept or searched within, by "column.fact".
     """
 
     fit: str
@@ -72,14 +72,14 @@ class FactPrice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriorFact:
-    """A table that the fit leaned on and that is taken to be public.
+    """A table that the fit used as a prior and that is assumed to be public.
 
     Attributes:
-        name: What the custodian calls it.
-        by: Who vouches that it is public; empty if nobody is named.
+        name: The custodian's name for it.
+        by: Who vouches that it is public; empty if no one is named.
         rows: Its number of rows.
-        columns: Columns of which it told something.
-        digest: SHA-256 of the counts that were taken from it, which the model file holds.
+        columns: Columns about which it has information.
+        digest: SHA-256 of the counts taken from it, which the model file contains.
         promise: The label of its claim and what that protects, if it is a model; empty for a table.
     """
 
@@ -95,10 +95,10 @@ class PriorFact:
         return (
             f"Taken to be public, and NOT PROTECTED by this promise: the prior '{self.name}' ({self.rows:,} rows; "
             f"counts of {', '.join(self.columns)}; SHA-256 {self.digest[:16]}){vouched}. The promise holds for the "
-            f"people of the fitted table as far as the prior was not made from their rows.{self._own_promise()}"
+            f"people of the fitted table if the prior was not made from their rows.{self._describe_own_guarantee()}"
         )
 
-    def _own_promise(self) -> str:
+    def _describe_own_guarantee(self) -> str:
         if not self.promise:
             return ""
         return (
@@ -110,12 +110,12 @@ class PriorFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonFact:
-    """Who a person is, and what was left out of the rows of those with many.
+    """The definition of a person, and which rows of a person were used.
 
     Attributes:
-        key: The column whose values tell persons apart.
+        key: The column whose values identify persons.
         rows: The most rows of a person that were used.
-        order: The column in whose order the first ones were; None if they were picked by a hash.
+        order: The column that orders rows, of which the first were used; None if they were picked by a hash.
         votes: Whether they share one vote.
         static: Columns that are taken never to change within a person.
     """
@@ -135,42 +135,41 @@ class PersonFact:
             "and, of a whole number, without a fraction of zeros; capital letters and leading zeros matter. Rows "
             "without a value, or with a float from 2^53 on, were left out. "
             f"Of a person at most {rows}, "
-            f"{which}, were used{share}: rows beyond that were left out, whoever's they are.{self._never()}"
+            f"{which}, were used{share}: rows beyond that were left out, whoever's they are.{self._static_clause()}"
         )
 
-    def _never(self) -> str:
+    def _static_clause(self) -> str:
         return f" What never changes within a person: {', '.join(self.static)}." if self.static else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What is promised, to whom, and what is not.
+    """The guarantee, whom it protects, and what it does not cover.
 
     Attributes:
         guarantee: Whether the model is differentially private at all.
         epsilon: The bound at `delta` for this fit and for what was paid before it for facts that it uses.
-        delta: What may be added to exp(epsilon) times a probability; 0 for pure epsilon.
-        rho: The same in zCDP, where it applies.
-        accounting: How the releases were added up: "exact" (privacy loss distributions), "gaussian" (squared
+        delta: Added to exp(epsilon) times a probability; 0 for pure epsilon.
+        rho: The bound in zCDP, where it applies.
+        accounting: Method by which releases were added up: "exact" (privacy loss distributions), "gaussian" (squared
             shifts of Gaussian noise, exact too), "zcdp" or "pure".
-        neighbours: "add-remove" (the number of rows is private) or "replace" (it is public).
-        rows_per_person: The most rows one person may have for the promise to hold.
-        ledger: All fits on this dataset together; None if only this fit is known.
-        public: Facts marked as known to anyone, as "column.fact".
-        assumed: Facts the custodian vouches for; the promise holds if they are not learned from the rows. Those of the
+        neighbours: "add-remove" (the number of rows is private) or "replace" (it is public). rows_per_person: The most
+            rows one person may have for the guarantee to hold. ledger: All fits on this dataset together; None if only
+            this fit is known. public: Facts marked as known to anyone, as "column.fact". assumed: Facts the custodian
+            vouches for; the guarantee holds if they were not learned from the rows. Those of the
             whole table have no column: "rows_per_person".
         measured: Facts that were measured and paid for.
         rules: Public rules between columns that every synthetic row obeys, and rules across rows of a person.
         caveats: What a reader must know about the method itself.
-        own: (epsilon, delta) of this fit alone; None if nothing is promised.
-        prices: What was paid before, and is in `epsilon` and `delta`.
-        unpriced: Measured facts whose cost nobody states, and which is not in `epsilon` and `delta`.
-        reading: What the custodian said about reading the source, as pairs: "sql", "rows_are_rows", "delimiter",
+        own: (epsilon, delta) of this fit alone; None without a guarantee.
+        prices: Prices paid before, which are included in `epsilon` and `delta`.
+        unpriced: Measured facts whose cost is not stated and not included in `epsilon` and `delta`.
+        reading: Options stated for reading the source, as pairs: "sql", "rows_are_rows", "delimiter",
             "encoding", "null_value"; for the fit and for what was paid before it.
         repeated: Whether a step was measured again because its release was lost in a crash.
         confirmed: Who vouches for which of the assumed and public facts, as pairs of a name and "column.fact"s.
-        prior: A public table that the fit leaned on; None without one.
-        person: Who a person is, how many rows of each were used and which; None if each row is taken as a person.
+        prior: A public table that the fit used as a prior; None without one.
+        person: The definition of a person and the rows of each that were used; None if each row is a person.
     """
 
     method: str
@@ -201,7 +200,7 @@ class Claim:
 
     @property
     def complete(self) -> bool:
-        """Whether epsilon and delta hold all that the measured facts cost."""
+        """Whether epsilon and delta include the cost of all measured facts."""
         return not self.unpriced
 
     @property
@@ -210,17 +209,17 @@ class Claim:
         if not self.guarantee:
             return f"NO DP GUARANTEE (method {self.method})"
         rest = "" if self.complete else ", without the cost of some measured facts"
-        amounts = _pair(self.epsilon, self.delta)
-        return f"differentially private, {amounts}{self._given()}{rest} (method {self.method})"
+        amounts = _format_pair(self.epsilon, self.delta)
+        return f"differentially private, {amounts}{self._prior_clause()}{rest} (method {self.method})"
 
     @property
     def first_sentence(self) -> str:
-        """The guarantee itself; the rest of the claim says what it means and what it assumes."""
-        return (self._promise() if self.guarantee else self._no_promise())[0]
+        """The guarantee itself; the rest of the claim explains it and lists its assumptions."""
+        return (self._state_guarantee() if self.guarantee else self._state_no_guarantee())[0]
 
     @property
     def protected(self) -> str:
-        """What may change in the table without anyone noticing."""
+        """The change of the table that the guarantee hides."""
         act = "adding or removing" if self.neighbours == "add-remove" else "replacing"
         if self.person is not None:
             return f"{act} any one person, with any number of rows"
@@ -229,82 +228,83 @@ class Claim:
 
     @property
     def notes(self) -> dict[str, str]:
-        """What tables of synthetic rows carry along: those of a model that promises nothing always say so."""
+        """Metadata of synthetic tables: those of a model without a guarantee always say so."""
         return {} if self.guarantee else {"sklar.guarantee": self.label}
 
     def to_dict(self) -> dict[str, Any]:
-        """The machine-readable record; without a prior, or persons, it does not speak of them."""
+        """Return the machine-readable record; prior and person are left out where there are none."""
         record: dict[str, Any] = {**asdict(self), "complete": self.complete}
         if self.person is not None and not self.person.static:
             del record["person"]["static"]
         return {name: value for name, value in record.items() if value is not None or name not in ("prior", "person")}
 
     def __str__(self) -> str:
-        sentences = [*(self._promise() if self.guarantee else self._no_promise()), *self.caveats]
+        sentences = [*(self._state_guarantee() if self.guarantee else self._state_no_guarantee()), *self.caveats]
         return " ".join(sentence for sentence in sentences if sentence)
 
     def _repr_html_(self) -> str:
         return notebook.card(self.label, notebook.paragraph(str(self)))
 
-    def _promise(self) -> list[str]:
+    def _state_guarantee(self) -> list[str]:
+        bounds = f"epsilon = {format_bound(self.epsilon)} and delta = {format_bound(self.delta)}"
+        conditions = f"{self._describe_protection()}{self._prior_clause()}{self._unpriced_clause()}"
         return [
-            f"This model (method {self.method}) is differentially private with epsilon = {at_least(self.epsilon)} and "
-            f"delta = {at_least(self.delta)}, for {self._who()}{self._given()}{self._missing()}.",
+            f"This model (method {self.method}) is differentially private with {bounds}, for {conditions}.",
             "" if self.person is None else str(self.person),
-            self._meaning(),
-            self._bought(),
-            self._total(),
-            self._crash(),
-            self._facts(),
+            self._explain_epsilon(),
+            self._describe_prices(),
+            self._describe_ledger(),
+            self._describe_repeat(),
+            self._describe_facts(),
             f"Not covered: {'; '.join(self.not_covered)}.",
             f"{self.numerics} Sklar {self.version}.",
         ]
 
-    def _no_promise(self) -> list[str]:
+    def _state_no_guarantee(self) -> list[str]:
         return [
             f"NO DP GUARANTEE: this model (method {self.method}) was learned from rows without differential privacy.",
             "It may reveal facts about single people; do not publish it as if it were private.",
             f"Sklar {self.version}.",
         ]
 
-    def _who(self) -> str:
+    def _describe_protection(self) -> str:
         count = "protected too" if self.neighbours == "add-remove" else "public"
         how = (
             f"{ACCOUNTING.get(self.accounting, self.accounting)}{', added to that of its facts' if self.prices else ''}"
         )
         return f"{self.protected} (the number of {'rows' if self.person is None else 'persons'} is {count}; {how})"
 
-    def _given(self) -> str:
+    def _prior_clause(self) -> str:
         return "" if self.prior is None else ", given a prior taken as public"
 
-    def _missing(self) -> str:
+    def _unpriced_clause(self) -> str:
         if self.complete:
             return ""
-        return f"; NOT INCLUDED is what it cost to measure {_listed(self.unpriced)}, for which no price is known"
+        return f"; NOT INCLUDED is what it cost to measure {_list_facts(self.unpriced)}, for which no price is known"
 
-    def _meaning(self) -> str:
-        added = f", plus at most {at_least(self.delta, 3)}" if self.delta else ""
+    def _explain_epsilon(self) -> str:
+        added = f", plus at most {format_bound(self.delta, 3)}" if self.delta else ""
         add = self.neighbours == "add-remove"
         whom = "with as without any single person" if add else "whoever stands in any one person's place"
         rest = "" if self.complete else ", apart from what those facts give away"
         return (
             f"Whatever anyone concludes from the model, or from any number of rows sampled from it, is at most "
-            f"exp({at_least(self.epsilon, 4)}) times as likely{added}, {whom}{rest}."
+            f"exp({format_bound(self.epsilon, 4)}) times as likely{added}, {whom}{rest}."
         )
 
-    def _bought(self) -> str:
-        """Which part of the promise was spent before the fit, on facts."""
+    def _describe_prices(self) -> str:
+        """State which part of the loss was spent before the fit, on facts."""
         if not self.prices or self.own is None:
             return ""
-        each = "; ".join(f"{_pair(p.epsilon, p.delta)} in {_where(p)}" for p in self.prices)
+        each = "; ".join(f"{_format_pair(p.epsilon, p.delta)} in {_describe_fit(p)}" for p in self.prices)
         planned = ", if the budgets were set before the first result was seen" if self.delta else ""
         return (
-            f"This is the sum of the fit's own {_pair(*self.own)} and of what was paid before to measure facts that it "
-            f"uses ({each}){planned}."
+            f"This is the sum of the fit's own {_format_pair(*self.own)} and of what was paid before to measure facts "
+            f"that it uses ({each}){planned}."
         )
 
-    def _crash(self) -> str:
-        """What a fit rests on that did more than it set out to do: the filter's amount was no longer fixed before."""
+    def _describe_repeat(self) -> str:
+        """State the assumption behind a repeated step: the filter's amount was no longer fixed in advance."""
         if not self.repeated:
             return ""
         capped = self.ledger is not None and self.ledger.cap is not None
@@ -314,52 +314,55 @@ class Claim:
             f"{' (the cap holds in any case)' if capped else ''}."
         )
 
-    def _total(self) -> str:
+    def _describe_ledger(self) -> str:
         if self.ledger is None:
             what = "this fit and these facts" if self.prices else "this fit"
             return f"This covers {what} only: no ledger of other fits on the same table was kept."
         total = self.ledger
-        cap = "" if total.cap is None else f" It never goes beyond its cap, {_pair(*total.cap)}."
+        cap = "" if total.cap is None else f" It never goes beyond its cap, {_format_pair(*total.cap)}."
         if total.fits == 1:
             return f"It is the only fit so far in the ledger '{total.name}'.{cap}"
         planned = " if their budgets were set before the first result was seen" if total.in_advance else ""
         return (
-            f"All {total.fits} fits in the ledger '{total.name}' together: {_pair(total.epsilon, total.delta)}"
+            f"All {total.fits} fits in the ledger '{total.name}' together: {_format_pair(total.epsilon, total.delta)}"
             f"{planned}.{cap}"
         )
 
-    def _facts(self) -> str:
+    def _describe_facts(self) -> str:
         paid = tuple(fact for fact in self.measured if fact not in self.unpriced)
-        known = "; ".join(part for part in (*self._of_the_table(), self._facts_by_column(self.assumed)) if part)
+        known = "; ".join(part for part in (*self._list_table_facts(), self._facts_by_column(self.assumed)) if part)
         names = [NAMES] if any(fact.endswith(".kind") for fact in self.measured) else []
         public = "; ".join([*names, *([self._facts_by_column(self.public)] if self.public else [])])
         parts = [
             f"Taken as known without looking at the rows: {known}." if known else "",
-            self._kept(),
+            self._describe_kept(),
             f"Taken as public: {public}." if public else "",
-            f"Measured and paid for: {_listed(paid)}." if paid else "",
+            f"Measured and paid for: {_list_facts(paid)}." if paid else "",
             f"Rules taken as public: {'; '.join(self.rules)}." if self.rules else "",
-            *(self._confirmed(by, facts) for by, facts in self.confirmed),
+            *(self._describe_confirmation(by, facts) for by, facts in self.confirmed),
             "" if self.prior is None else str(self.prior),
         ]
         return " ".join(part for part in parts if part)
 
-    def _kept(self) -> str:
-        """What the custodian stated before facts were measured, and the measurement kept or searched within."""
-        kept = [f"{fact} ({_few(values)})" for price in self.prices for fact, values in price.kept]
+    def _describe_kept(self) -> str:
+        """List the values that were stated before facts were measured and that the measurement kept."""
+        kept: list[str] = []
+        for fact, values in (pair for price in self.prices for pair in price.kept):
+            shown, more = ", ".join(map(str, values[:SHOWN_VALUES])), len(values) - SHOWN_VALUES
+            kept.append(f"{fact} ({shown}{f' and {more} more' if more > 0 else ''})")
         return f"Stated by the custodian, and kept when facts were measured: {'; '.join(kept)}." if kept else ""
 
-    def _confirmed(self, by: str, facts: tuple[str, ...]) -> str:
-        """Who vouches for facts of columns: for all of them, or for those that are listed."""
-        ruled = {f"{RULES}{rule}": rule for rule in self.rules}
+    def _describe_confirmation(self, by: str, facts: tuple[str, ...]) -> str:
+        """State who confirmed the facts of which columns and which rules."""
+        ruled = {f"{RULE_PREFIX}{rule}": rule for rule in self.rules}
         columns = tuple(fact for fact in facts if fact not in ruled)
         every = {fact for fact in (*self.assumed, *self.public) if "." in fact} <= set(columns)
-        listed = f"Facts {'of all columns' if every else f'of {_columns_listed(columns)}'}" if columns else ""
+        listed = f"Facts {'of all columns' if every else f'of {_list_columns(columns)}'}" if columns else ""
         rules = [f"{'the' if listed else 'The'} rule '{ruled[fact]}'" for fact in facts if fact in ruled]
         return f"{' and '.join([*([listed] if listed else []), *rules])} confirmed by {by}."
 
-    def _of_the_table(self) -> list[str]:
-        """Facts about the table as a whole."""
+    def _list_table_facts(self) -> list[str]:
+        """List the assumed facts about the table as a whole."""
         facts: list[str] = []
         if "rows_per_person" in self.assumed:
             rows = "1 row" if self.rows_per_person == 1 else f"{self.rows_per_person} rows"
@@ -378,19 +381,23 @@ class Claim:
         return [*facts, *([f"that {', '.join(nulls)} stand for a missing value"] if nulls else [])]
 
     def _facts_by_column(self, facts: tuple[str, ...]) -> str:
-        """Facts by column; one that is here for all columns that have it is told once."""
+        """List facts by column; a fact of all columns that have it is stated once."""
         known = (*self.public, *self.assumed, *self.measured)
-        everywhere = [fact for fact in _ONCE if _columns_of(facts, fact) == _columns_of(known, fact) != set()]
+        everywhere = [
+            fact for fact in _FACTS_OF_ALL_COLUMNS if _find_columns(facts, fact) == _find_columns(known, fact) != set()
+        ]
         rest = tuple(f for f in facts if "." in f and f.rpartition(".")[2] not in everywhere)
-        return "; ".join([*(_ONCE[fact] for fact in everywhere), *([_listed(rest)] if rest else [])])
+        return "; ".join(
+            [*(_FACTS_OF_ALL_COLUMNS[fact] for fact in everywhere), *([_list_facts(rest)] if rest else [])]
+        )
 
 
-_ONCE = {"kind": "the kind of every column", "nullable": "which columns may have missing values"}
+_FACTS_OF_ALL_COLUMNS = {"kind": "the kind of every column", "nullable": "which columns may have missing values"}
 
 
 def claim_from_dict(record: Mapping[str, Any]) -> Claim:
     """Rebuild a claim from its record."""
-    # A record without prices does not tell whether facts were measured within its fit or at a cost of their own.
+    # A record without prices does not say whether facts were measured within its fit or at a cost of their own.
     fields = {"unpriced": record["measured"], **record}
     fields.pop("complete", None)
     if fields.get("ledger") is not None:
@@ -418,14 +425,8 @@ def _price_from_dict(record: Mapping[str, Any]) -> FactPrice:
     return FactPrice(kept=kept, **fields)
 
 
-def _few(values: tuple[Any, ...]) -> str:
-    """The first values of a list; the record of the claim has all."""
-    more = len(values) - SHOWN_VALUES
-    return ", ".join(str(value) for value in values[:SHOWN_VALUES]) + (f" and {more} more" if more > 0 else "")
-
-
-def at_least(amount: float | None, digits: int = 6) -> str:
-    """A bound with few digits, rounded up: what is printed must not promise more than what was proved."""
+def format_bound(amount: float | None, digits: int = 6) -> str:
+    """Format a bound with few digits, rounded up: the printed guarantee must not exceed the proven one."""
     assert amount is not None, "only a model with a guarantee has bounds"
     text = f"{amount:.{digits}g}"
     if float(text) >= amount * (1 - 1e-12):
@@ -433,27 +434,27 @@ def at_least(amount: float | None, digits: int = 6) -> str:
     return f"{Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(amount):.{digits}g}"
 
 
-def _pair(epsilon: float | None, delta: float | None) -> str:
-    return f"epsilon = {at_least(epsilon)}, delta = {at_least(delta)}"
+def _format_pair(epsilon: float | None, delta: float | None) -> str:
+    return f"epsilon = {format_bound(epsilon)}, delta = {format_bound(delta)}"
 
 
-def _where(price: FactPrice) -> str:
+def _describe_fit(price: FactPrice) -> str:
     if not price.ledger:
         return f"fit {price.fit}, which no ledger file has"
     stated = "" if price.charged_here else ", as the schema states"
     return f"fit {price.fit} of the ledger '{price.ledger}'{stated}"
 
 
-def _columns_of(facts: tuple[str, ...], name: str) -> set[str]:
+def _find_columns(facts: tuple[str, ...], name: str) -> set[str]:
     return {fact.rpartition(".")[0] for fact in facts if fact.rpartition(".")[2] == name}
 
 
-def _columns_listed(facts: tuple[str, ...]) -> str:
+def _list_columns(facts: tuple[str, ...]) -> str:
     return ", ".join(dict.fromkeys(fact.rpartition(".")[0] for fact in facts))
 
 
-def _listed(facts: tuple[str, ...]) -> str:
-    """Facts grouped by column, as 'age (lower, upper)'; all of them, since the list is what one vouches for."""
+def _list_facts(facts: tuple[str, ...]) -> str:
+    """List all facts by column, as 'age (lower, upper)'."""
     grouped: dict[str, list[str]] = {}
     for fact in facts:
         column, _, name = fact.rpartition(".")

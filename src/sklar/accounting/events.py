@@ -1,4 +1,4 @@
-"""What happened to the rows: one frozen record per kind of measurement, with what it costs.
+"""Events: one frozen record per kind of measurement, with its privacy cost.
 
 Cost in zCDP (`rho`) and in pure DP (`epsilon`), per event; both add up over adaptively chosen events.
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sklar.accounting.budget import checked_count, checked_positive
+from sklar.accounting.budget import validate_count, validate_positive
 from sklar.accounting.composition.discovery import discovery_delta
 from sklar.accounting.composition.zcdp import choice_to_rho
 from sklar.accounting.noise import Noise
@@ -26,10 +26,10 @@ from sklar.errors import BudgetError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChargedEvent:
-    """What all events have: what the step is for, whom the promise protects, and what it costs.
+    """An event of a step, for a unit of privacy, with its cost.
 
-    `rho` is the cost in zCDP, `epsilon` in pure DP (infinite for Gaussian noise); `delta` the probability with which
-    neither may hold.
+    `rho` is the cost in zCDP, `epsilon` in pure DP (infinite for Gaussian noise), and `delta` the probability that
+    neither holds.
     """
 
     label: str
@@ -49,7 +49,7 @@ class CountEvent(ChargedEvent):
 
     def __post_init__(self) -> None:
         _check_label(self.label)
-        object.__setattr__(self, "tables", checked_count(self.tables, "the number of tables"))
+        object.__setattr__(self, "tables", validate_count(self.tables, "the number of tables"))
 
     @property
     def rho(self) -> float:
@@ -64,7 +64,7 @@ class CountEvent(ChargedEvent):
 class SumEvent(ChargedEvent):
     """A noisy vector of sums that one person moves by at most `l1` and `l2`; noise and norms in the same units.
 
-    Sums and their noise are whole multiples of `resolution`; None if it is not known, as in old records.
+    Sums and their noise are whole multiples of `resolution`; None in records that do not state it.
     """
 
     noise: Noise
@@ -74,10 +74,10 @@ class SumEvent(ChargedEvent):
 
     def __post_init__(self) -> None:
         _check_label(self.label)
-        object.__setattr__(self, "l1", checked_positive(self.l1, "an L1 bound"))
-        object.__setattr__(self, "l2", checked_positive(self.l2, "an L2 bound"))
+        object.__setattr__(self, "l1", validate_positive(self.l1, "an L1 bound"))
+        object.__setattr__(self, "l2", validate_positive(self.l2, "an L2 bound"))
         if self.resolution is not None:
-            object.__setattr__(self, "resolution", checked_positive(self.resolution, "the resolution of sums"))
+            object.__setattr__(self, "resolution", validate_positive(self.resolution, "the resolution of sums"))
 
     @property
     def rho(self) -> float:
@@ -97,8 +97,8 @@ class ChoiceEvent(ChargedEvent):
 
     def __post_init__(self) -> None:
         _check_label(self.label)
-        object.__setattr__(self, "choice", checked_positive(self.choice, "the epsilon of a choice"))
-        object.__setattr__(self, "picks", checked_count(self.picks, "the number of picks"))
+        object.__setattr__(self, "choice", validate_positive(self.choice, "the epsilon of a choice"))
+        object.__setattr__(self, "picks", validate_count(self.picks, "the number of picks"))
 
     @property
     def rho(self) -> float:
@@ -111,11 +111,11 @@ class ChoiceEvent(ChargedEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveryEvent(ChargedEvent):
-    """Labels of one column that were listed nowhere and stand out above a threshold.
+    """Labels of one column that the schema does not list and whose noisy counts exceed a threshold.
 
     Attributes:
         noise: The noise on each label's count.
-        threshold: Labels with a noisy count below this are not shown.
+        threshold: Labels with a noisy count below this are not released.
         floor: Labels with an exact count below this are not considered.
     """
 
@@ -125,18 +125,18 @@ class DiscoveryEvent(ChargedEvent):
 
     def __post_init__(self) -> None:
         _check_label(self.label)
-        object.__setattr__(self, "threshold", checked_count(self.threshold, "the threshold of a discovery"))
-        object.__setattr__(self, "floor", checked_count(self.floor, "the floor of a discovery"))
-        discovery_delta(self.noise, self.unit, self.threshold, self.floor)  # refuses a threshold that hides nobody
+        object.__setattr__(self, "threshold", validate_count(self.threshold, "the threshold of a discovery"))
+        object.__setattr__(self, "floor", validate_count(self.floor, "the floor of a discovery"))
+        discovery_delta(self.noise, self.unit, self.threshold, self.floor)  # refuses a threshold that protects no one
 
     @property
     def delta(self) -> float:
-        """Probability with which a label that one person alone brought may be shown."""
+        """Probability that a label of one person alone is released."""
         return discovery_delta(self.noise, self.unit, self.threshold, self.floor)
 
     @property
     def rho(self) -> float:
-        """That of one table."""
+        """Cost of one table of counts with the same noise."""
         return _vector_rho(self.noise, self.unit.l1, self.unit.l2, self.unit.largest)
 
     @property
@@ -146,7 +146,7 @@ class DiscoveryEvent(ChargedEvent):
 
 Event = CountEvent | SumEvent | ChoiceEvent | DiscoveryEvent
 PlannedEvent = CountEvent | SumEvent
-"""What a plan made in advance can hold."""
+"""Events that a plan made in advance may contain."""
 
 
 def _vector_rho(noise: Noise, l1: float, l2: float, largest: float) -> float:

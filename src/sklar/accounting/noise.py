@@ -1,4 +1,4 @@
-"""The noise put on integers, or on multiples of a real number: its kind, its scale and its spread."""
+"""Noise on integers, or on multiples of a real number: its kind, scale and variance."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from sklar.accounting.budget import checked_positive
+from sklar.accounting.budget import validate_positive
 from sklar.errors import BudgetError
 
 NoiseKind = Literal["gaussian", "laplace"]
-SMALLEST_VARIANCE = 1e-18
-"""Variance that stands for any less: that of Laplace noise of a scale far below 1 is 0 in floating point, and estimates
-divide by it."""
+MIN_VARIANCE = 1e-18
+"""Lower limit of a stated variance: estimates divide by it, and Laplace noise of a tiny scale would have variance 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,18 +27,18 @@ class Noise:
     def __post_init__(self) -> None:
         if self.kind not in ("gaussian", "laplace"):
             raise BudgetError(f'the kind of noise must be "gaussian" or "laplace"; {self.kind!r} was given.')
-        object.__setattr__(self, "scale", checked_positive(self.scale, "the noise scale"))
+        object.__setattr__(self, "scale", validate_positive(self.scale, "the noise scale"))
 
     @property
     def variance(self) -> float:
         """Variance of one draw.
 
-        Laplace: 2 q / (1 - q)^2 with q = exp(-1/scale), exact down to SMALLEST_VARIANCE. Gaussian: scale^2, which the
+        Laplace: 2 q / (1 - q)^2 with q = exp(-1/scale), exact down to MIN_VARIANCE. Gaussian: scale^2, which the
         true variance never exceeds (shown in the reference) and meets to twelve digits once scale is above 1.5.
         """
         if self.kind == "gaussian":
             return self.scale**2
-        return max(2 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2, SMALLEST_VARIANCE)
+        return max(2 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2, MIN_VARIANCE)
 
     @property
     def std(self) -> float:

@@ -1,6 +1,6 @@
-"""The command line: commands that parse, call a use case and show what came of it.
+"""The command line: each command parses its options, calls a use case and prints the result.
 
-No rule of the product lives here, only words and options; what all commands share is in `terminal`, the commands about
-schemas are in `schema`, those around a fitted model in `model` and around a release in `release`, and those of
-adversaries in `attacks`. Start with `main`, which lists them, then `fit` for the shape all of them have.
+There is no logic of the product here. `terminal` has what all commands share, `schema` the commands about schemas,
+`model` those about a fitted model, `release` those about a release, and `attacks` attacks and audits. Start with
+`main`, which lists all commands, then `fit` for their common form.
 """

@@ -1,4 +1,4 @@
-"""sklar attack, sklar attack-method and sklar audit: what an adversary gets out of a release."""
+"""sklar attack, sklar attack-method and sklar audit: attacks on releases and methods."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from sklar.notebook import interval_text
 if TYPE_CHECKING:
     from sklar.lab.attacks.release import Attack
 
-TAKEN = {
+ATTACK_OPTIONS = {
     "membership": ("targets", "iterations", "distance"), "copies": ("targets",), "singling-out": (),
     "linkability": ("targets",), "attribute": ("sensitive",),
 }  # fmt: skip
-"""All attacks on a table, and the options that each takes."""
+"""All attacks on a table, and the options of each."""
 
 
 @guarded
@@ -47,22 +47,22 @@ def attack_table(
         str | None, typer.Option("--holdout", metavar="FILE", help="Real rows that the synthesizer never saw.")
     ] = None,
     sensitive: Annotated[
-        list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="Of attribute; repeatable.")
+        list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="For attribute; repeatable.")
     ] = None,
-    targets: Annotated[int | None, typer.Option("--targets", help="Rows of each kind that are attacked.")] = None,
-    iterations: Annotated[int | None, typer.Option("--iterations", help="Of membership: number of games.")] = None,
+    targets: Annotated[int | None, typer.Option("--targets", help="Number of rows of each kind to attack.")] = None,
+    iterations: Annotated[int | None, typer.Option("--iterations", help="For membership: number of games.")] = None,
     distance: Annotated[
-        str | None, typer.Option("--distance", help="Of membership: hamming, euclidean or both.")
+        str | None, typer.Option("--distance", help="For membership: hamming, euclidean or both.")
     ] = None,
     report: Report = None,
-    seed: Annotated[int, typer.Option("--seed", help="Fixes targets, subsamples and ties.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of targets, subsamples and ties.")] = 0,
     *,
     read: Any,
     json: Json = False,
 ) -> None:
-    """Attack a synthetic table.
+    """Measure the privacy risk of a synthetic table by attacks.
 
-    As an adversary would, with intervals, a baseline and a control; for a method see `sklar attack-method`. Every
+    Prints success rates with intervals, a baseline and a control; for a method see `sklar attack-method`. Every
     number is a lower bound on risk: an attack that fails proves nothing. Computed from real rows without noise: the
     results are for the custodian, and not private.
 
@@ -77,48 +77,41 @@ def attack_table(
     given = {"sensitive": sensitive, "targets": targets, "iterations": iterations, "distance": distance}
     options = {name: value for name, value in given.items() if value is not None}
     kinds = _kinds(kind, options)
-    taken = {one: {name: options[name] for name in TAKEN.get(one, ()) if name in options} for one in kinds}
+    taken = {one: {name: options[name] for name in ATTACK_OPTIONS.get(one, ()) if name in options} for one in kinds}
     with step_bar("attacking") as progress:
         common: dict[str, Any] = {"name": synthetic, "seed": seed, "read": read}
         found: list[Attack] = []
         for at, one in enumerate(kinds):
-            tell_part = part_of(progress, one, at, len(kinds))
+            own = part_of(progress, one, at, len(kinds))
             try:
-                found.append(attack(one, real, synthetic, schema, holdout, progress=tell_part, **taken[one], **common))
+                found.append(attack(one, real, synthetic, schema, holdout, progress=own, **taken[one], **common))
             except UsageError as error:
                 if kind != "all":
                     raise
                 show.note(f"Skipped {one}: {error}")
     if not found:
-        raise UsageError("none of the attacks could be made")
-    hand_over(found, tell=tell, report=report, write=write_attack_report, json=json)
+        raise UsageError("none of the attacks could be run")
+    hand_over(found, print_one=show_attack, report=report, write=write_attack_report, json=json)
 
 
 def _kinds(kind: str, options: dict[str, Any]) -> tuple[str, ...]:
-    """The attacks. Idle options are refused."""
-    kinds = tuple(TAKEN) if kind == "all" else (kind,)
+    """Return the attacks to run; refuse options that none of them takes."""
+    kinds = tuple(ATTACK_OPTIONS) if kind == "all" else (kind,)
     for name in options:
-        if kind in (*TAKEN, "all") and not any(name in TAKEN[one] for one in kinds):
-            raise UsageError(f"the attack '{kind}' takes no --{name}: it is for other attacks; leave it out.")
+        if kind in (*ATTACK_OPTIONS, "all") and not any(name in ATTACK_OPTIONS[one] for one in kinds):
+            raise UsageError(f"--{name} is not an option of the attack '{kind}'; omit it.")
     return kinds
 
 
-def tell(found: Attack) -> None:
-    """Verdict, what could not be measured, and the numbers."""
+def show_attack(found: Attack) -> None:
+    """Print the verdict, what could not be measured, and the numbers."""
     show.line()
     for sentence in found.verdict:
         show.line(sentence)
     for sentence in found.missing:
         show.line(f"Not measured: {sentence}")
     rows = [
-        [
-            n.name,
-            interval_text(n.attack),
-            interval_text(n.control),
-            interval_text(n.baseline),
-            show.number(n.ideal),
-            n.worse,
-        ]
+        [n.name, *map(interval_text, (n.attack, n.control, n.baseline)), show.number(n.ideal), n.worse]
         for n in found.numbers
     ]
     if rows:
@@ -153,33 +146,33 @@ def attack_method(
     features: Annotated[
         str | None,
         typer.Option(
-            "--features", metavar="NAMES", help="Of shadow: naive, histogram, correlation, ensemble, closest."
+            "--features", metavar="NAMES", help="For shadow: naive, histogram, correlation, ensemble, closest."
         ),
     ] = None,
     classifier: Annotated[
-        str | None, typer.Option("--classifier", help="Of shadow: forest, plain-forest, logistic, neighbors or svc.")
+        str | None, typer.Option("--classifier", help="For shadow: forest, plain-forest, logistic, neighbors or svc.")
     ] = None,
     published: Annotated[
-        bool, typer.Option("--published", help="Of shadow: the published attacker, without what is ours.")
+        bool, typer.Option("--published", help="For shadow: the published attacker, without our additions.")
     ] = False,
     iterations: Annotated[int | None, typer.Option("--iterations", help="Number of games.")] = None,
     profile: Annotated[str, typer.Option("--profile", help="Sizes of the games: paper or quick.")] = "paper",
     state: Annotated[
         str | None,
-        typer.Option("--state", metavar="DIR", help="Keeps finished parts; default: REAL.attack. Run again to resume."),
+        typer.Option("--state", metavar="DIR", help="Stores finished parts, to resume; default: REAL.attack."),
     ] = None,
-    workers: Annotated[int | None, typer.Option("--workers", help="Processes.")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", help="Number of processes.")] = None,
     report: Report = None,
-    seed: Annotated[int, typer.Option("--seed", help="Fixes targets and samples, never privacy noise.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of targets and samples, never of privacy noise.")] = 0,
     *,
     read: Any,
     json: Json = False,
 ) -> None:
-    """Attack a method by fitting it many times.
+    """Measure the privacy risk of a method by attacks.
 
-    On samples of the real table, with intervals, a baseline and a control. Every number is a lower bound on risk: an
-    attack that fails proves nothing. Computed from real rows without noise: the results are for the custodian, and
-    not private.
+    It is fitted many times to samples of the real table. Prints success rates with intervals, a baseline and a control.
+    Every number is a lower bound on risk: an attack that fails proves nothing. Computed from real rows without noise:
+    the results are for the custodian, and not private.
 
     \b
     Example:
@@ -207,7 +200,7 @@ def attack_method(
             progress=progress, read=read,
             **{name: value for name, value in given.items() if value is not None},
         )  # fmt: skip
-    hand_over([found], tell=tell, report=report, write=write_attack_report, json=json)
+    hand_over([found], print_one=show_attack, report=report, write=write_attack_report, json=json)
 
 
 @guarded
@@ -215,24 +208,24 @@ def audit_method(
     method: Annotated[str, typer.Argument(metavar="METHOD", help="A DP method; see `sklar methods`.")],
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The epsilon to claim.")],
     delta: Annotated[float, typer.Option("--delta", help="The delta to claim; 0 for pure epsilon.")] = 1e-9,
-    runs: Annotated[int, typer.Option("--runs", help="Fits for each pair of neighbouring tables.")] = 2_000,
+    runs: Annotated[int, typer.Option("--runs", help="Number of fits per pair of neighbouring tables.")] = 2_000,
     neighbours: NeighboursName = None,
     persons: Annotated[
         int | None,
-        typer.Option("--persons", help="Neighbours differ by a whole person, of whose many rows so many are used."),
+        typer.Option("--persons", help="Neighbours differ by a person with many rows, of which this number is used."),
     ] = None,
     pair: Annotated[
         list[str] | None,
         typer.Option("--pair", help="'lone label', 'extreme value' or 'all null'; repeatable. Default: all."),
     ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Of all bounds together.")] = 0.99,
+    confidence: Annotated[float, typer.Option("--confidence", help="Joint confidence of all bounds.")] = 0.99,
     method_option: MethodOptions = None,
     json: Json = False,
 ) -> None:
-    """Look for more privacy loss than a method claims.
+    """Test the privacy claim of a method empirically.
 
-    Fits it many times on worst-case neighbours, and bounds from its releases what it gives away. The tables are
-    public and small; no private row is read. Exit code 1 if the claim is contradicted.
+    Fits it many times on worst-case neighbours, and computes lower bounds of its privacy loss from its releases. The
+    tables are public and small; no private row is read. Exit code 1 if the claim is contradicted.
 
     \b
     Example:
@@ -253,29 +246,20 @@ def audit_method(
         show.paragraph(found.verdict)
         rows = [
             [
-                p.name,
-                interval_text(p.mu),
-                show.number(p.stated_mu),
+                p.name, interval_text(p.mu), show.number(p.stated_mu),
                 "-" if p.epsilon_of_mu is None else f"{p.epsilon_of_mu.low:.3g}",
-                f"{p.epsilon_low:.3g}",
-                interval_text(p.noise),
-                f"{p.visible:.3g}",
+                f"{p.epsilon_low:.3g}", interval_text(p.noise), f"{p.visible:.3g}",
             ]
             for p in found.pairs
-        ]
+        ]  # fmt: skip
         if found.claimed_mu is not None:
-            show.line(f"mu by the claim: {found.claimed_mu:.3f}")
+            show.line(f"mu of the claim: {found.claimed_mu:.3f}")
         if found.mu is not None and len(rows) > 1:
             rows.append(["all of them", interval_text(found.mu), *["-"] * 5])
         headings = [
-            "neighbours",
-            "mu",
-            "mu by exact shifts",
-            "epsilon by mu >=",
-            "epsilon by counting >=",
-            "noise / stated",
+            "neighbours", "mu", "mu by exact shifts", "epsilon by mu >=", "epsilon by counting >=", "noise / stated",
             "visible epsilon",
-        ]
+        ]  # fmt: skip
         show.table(headings, rows)
         for fault in found.faults:
             show.line(fault)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def command(
     schema: SchemaFile,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="DIR", help="Folder for everything, for its owner only.")
+        str, typer.Option("--output", "-o", metavar="DIR", help="Folder for all results, readable by its owner only.")
     ],
     file: DataFile = None,
     methods: Annotated[str, typer.Option("--methods", "-m", help="Names from `sklar methods`.")] = "vine,independent",
@@ -42,7 +42,7 @@ def command(
         typer.Option("--option", "-O", metavar="METHOD.KEY=VALUE", help="An option of one method; repeatable."),
     ] = None,
     delta: Delta = 1e-9,
-    folds: Annotated[int, typer.Option("--folds", "-k", help="Each is held out once.")] = 5,
+    folds: Annotated[int, typer.Option("--folds", "-k", help="Number of folds, each held out once.")] = 5,
     target: Annotated[str | None, typer.Option("--target", help="Column to predict from the others.")] = None,
     peer: Annotated[
         list[str] | None,
@@ -53,24 +53,26 @@ def command(
     ] = None,
     attacks: Annotated[str | None, typer.Option("--attacks", help="As membership,copies; default: none.")] = None,
     rows: Annotated[
-        int | None, typer.Option("--rows", "-n", help="Default: as many as there are to learn from.")
+        int | None, typer.Option("--rows", "-n", help="Synthetic rows; default: the number of training rows.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Worker processes; default: one a core.")] = None,
-    timeout: Annotated[float | None, typer.Option("--timeout", help="Seconds that any cell may take.")] = None,
-    peer_timeout: Annotated[float, typer.Option("--peer-timeout", help="Seconds that a peer may take.")] = 3600.0,
-    peer_memory: Annotated[float | None, typer.Option("--peer-memory", help="Gigabytes a peer may take.")] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Try failed cells again.")] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Fixes folds and samples, never noise.")] = 0,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Worker processes; default: one per core.")] = None,
+    timeout: Annotated[float | None, typer.Option("--timeout", help="Time limit of a cell in seconds.")] = None,
+    peer_timeout: Annotated[float, typer.Option("--peer-timeout", help="Time limit of a peer in seconds.")] = 3600.0,
+    peer_memory: Annotated[
+        float | None, typer.Option("--peer-memory", help="Memory limit of a peer in gigabytes.")
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Repeat failed cells.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of folds and samples, never of noise.")] = 0,
     *,
     read: Any,
     wanted: Any,
     json: Json = False,
 ) -> None:
-    """Compare methods, and any other tool, on one table.
+    """Compare methods and external tools on one table.
 
-    Computed from real rows without noise, and no ledger is charged: nothing of it may be published, and a choice made
-    by it is not covered by a claim. Compare on a public or stand-in table. An interrupted run continues with the same
-    command.
+    Computed from real rows without noise, and no ledger is charged: the results may not be published, and a choice
+    based on them is not covered by a claim. Compare on a public or stand-in table. An interrupted run continues with
+    the same command.
 
     \b
     Example:
@@ -91,12 +93,12 @@ def command(
     if json:
         show.as_json(found.to_dict())
         return
-    _tell(found)
-    show.line(f"Written, for their owner only: {output}/results.parquet, results.csv and {REPORT}")
+    _show(found)
+    show.line(f"Written, readable by their owner only: {output}/results.parquet, results.csv and {REPORT}")
 
 
 def read_methods(text: str, options: list[str] | None) -> list[str] | dict[str, dict[str, Any]]:
-    """Names of methods, with the options of each if there are any."""
+    """Parse names of methods, with the options of each if there are any."""
     names = words(text) or []
     found: dict[str, dict[str, Any]] = {name: {"method": name} for name in names}
     if len(found) < len(names):
@@ -104,27 +106,25 @@ def read_methods(text: str, options: list[str] | None) -> list[str] | dict[str, 
     for word in options or ():
         name, dot, rest = word.partition(".")
         if not dot or name not in found:
-            raise typer.BadParameter(
-                f"write METHOD.KEY=VALUE for a method of --methods; found {word!r}", param_hint="-O"
-            )
+            raise typer.BadParameter(f"write METHOD.KEY=VALUE for a method of --methods; got {word!r}", param_hint="-O")
         found[name].update(read_options([rest]))
     return found
 
 
 def read_peers(texts: list[str] | None) -> dict[str, str]:
-    """Commands by name."""
+    """Parse the commands of peers, by name."""
     out: dict[str, str] = {}
     for text in texts or ():
         name, equals, words = text.partition("=")
         if not equals or not words.strip():
-            raise typer.BadParameter(f"write a peer as NAME='command'; found {text!r}", param_hint="--peer")
+            raise typer.BadParameter(f"write a peer as NAME='command'; got {text!r}", param_hint="--peer")
         if name.strip() in out:
             raise typer.BadParameter(f"there are two peers '{name.strip()}'", param_hint="--peer")
         out[name.strip()] = words
     return out
 
 
-def _tell(found: Compared) -> None:
+def _show(found: Compared) -> None:
     from sklar.lab.compare.result import RULE, TRAINED_ON_REAL
 
     show.line(found.notice)

@@ -18,15 +18,15 @@ def command(
         str, typer.Argument(metavar="[DIRECTORY]", help="New or empty folder for the files.")
     ] = "sklar-demo",
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="Privacy budget.")] = 1.0,
-    rows: Annotated[int, typer.Option("--rows", help="Rows of the made-up table.")] = 20_000,
+    rows: Annotated[int, typer.Option("--rows", help="Rows of the example table.")] = 20_000,
     method: MethodName = None,
-    report: Annotated[bool, typer.Option(help="Compare both tables, too, in a report for the custodian.")] = False,
+    report: Annotated[bool, typer.Option(help="Also compare both tables, in a report for the custodian.")] = False,
     json: Json = False,
 ) -> None:
-    """Make a private synthetic table of a made-up one.
+    """Run the whole workflow on an invented example table.
 
-    Leaves the pretended private table, its schema, ledger, model, synthetic table, claim, public report and release
-    bundle in a folder.
+    Writes the example table, its schema, ledger, model, synthetic table, claim, public report and release bundle to a
+    folder.
 
     \b
     Example:

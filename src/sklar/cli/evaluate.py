@@ -40,15 +40,16 @@ def command(
         ),
     ] = None,
     columns: Annotated[
-        str | None, typer.Option("--columns", metavar="A,B", help="Columns of numbers of the scatter grid, at most 8.")
+        str | None, typer.Option("--columns", metavar="A,B", help="Numeric columns of the scatter grid, at most 8.")
     ] = None,
     model: Annotated[
-        list[str] | None, typer.Option("--model", metavar="FILE", help="Model file whose claim is shown; one a table.")
+        list[str] | None,
+        typer.Option("--model", metavar="FILE", help="Model file whose claim is shown; one per table."),
     ] = None,
     folds: Annotated[int, typer.Option("--folds", help="Folds of the real table, without a hold-out.")] = 3,
     attacks: Annotated[
         str | None,
-        typer.Option("--attacks", help="membership,copies,singling-out,linkability,attribute: report these besides."),
+        typer.Option("--attacks", help="Attacks to report: membership,copies,singling-out,linkability,attribute."),
     ] = None,
     sensitive: Annotated[
         list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="For the attack attribute; repeatable.")
@@ -57,23 +58,25 @@ def command(
         str | None, typer.Option("--keys", metavar="A,B", help="Columns an intruder knows, for disclosure.")
     ] = None,
     by: Annotated[
-        list[str] | None, typer.Option("--by", metavar="COLUMN", help="Tell errors by its values, too; repeatable.")
+        list[str] | None, typer.Option("--by", metavar="COLUMN", help="Also report errors by its values; repeatable.")
     ] = None,
     query_budget: Annotated[
-        str, typer.Option("--query-budget", metavar="EPSILON,DELTA", help="Of the references Lap and Gauss of queries.")
+        str,
+        typer.Option("--query-budget", metavar="EPSILON,DELTA", help="Budget of the query references Lap and Gauss."),
     ] = "0.99,9.313225746154785e-10",
     binary: Annotated[
-        bool, typer.Option("--binary", help="SYNTHETIC is dpc's binary table, by `sample --binary`: queries alone.")
+        bool, typer.Option("--binary", help="SYNTHETIC is a table of `sample --binary`: evaluate queries only.")
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Fixes subsamples, splits and folds.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of subsamples, splits and folds.")] = 0,
     *,
     read: Any,
     wanted: Any,
     json: Json = False,
 ) -> None:
-    """Compare synthetic tables with the real one.
+    """Measure how close synthetic tables are to the real one.
 
-    Whoever made them. Computed from real rows without noise: the results are for the custodian, and not private.
+    The tables may come from any tool. Computed from real rows without noise: the results are for the custodian, and
+    not private.
 
     \b
     Example:
@@ -107,9 +110,8 @@ def command(
         from sklar.lab.pictures import scatter as draw
 
         draw(synthetic[0], schema, scatter, real=real, columns=words(columns), seed=seed, read=read)
-    hand_over(
-        found, tell=lambda one: tell_evaluation(one, len(found) > 1), report=report, write=write_report, json=json
-    )
+    several = len(found) > 1
+    hand_over(found, print_one=lambda one: show_evaluation(one, several), report=report, write=write_report, json=json)
 
 
 def _queries_alone(
@@ -127,39 +129,41 @@ def _queries_alone(
 
     given = [name for name, value in idle.items() if value is not None]
     if given:
-        raise UsageError(f"a binary table answers counting queries alone and takes no {given[0]}; leave it out.")
+        raise UsageError(
+            f"{given[0]} is not available for a binary table, which answers counting queries only; omit it."
+        )
     budget = numbers(query_budget, "--query-budget", "0.9,1e-9") or ()
     found = [
         evaluate_binary(real, path, schema, name=name, query_budget=budget, seed=seed, read=read)
         for name, path in zip(table_names(binary), binary, strict=True)
     ]
     hand_over(
-        found, tell=lambda one: tell_queries(one.queries, one.name), report=None, write=lambda *_: None, json=json
+        found, print_one=lambda one: show_queries(one.queries, one.name), report=None, write=lambda *_: None, json=json
     )
 
 
 def _require_scatter(scatter: str | None, columns: str | None, synthetic: Sequence[str]) -> None:
-    """One grid shows one synthetic table."""
+    """Refuse a scatter grid of several synthetic tables, and columns without a grid."""
     from sklar.lab.pictures import require_scatter
 
     if scatter is None and columns is not None:
-        raise UsageError("--columns are those of a scatter grid: add --scatter FILE, or leave them out.")
+        raise UsageError("--columns are those of a scatter grid: add --scatter FILE, or omit them.")
     if scatter is not None and len(synthetic) > 1:
-        raise UsageError("a scatter grid shows one synthetic table beside the real one; name one.")
+        raise UsageError("a scatter grid shows one synthetic table beside the real one; give one.")
     if scatter is not None:
         require_scatter(scatter, True)
 
 
 def table_names(paths: Sequence[str]) -> list[str]:
-    """The names of the files where they differ, else their paths, else numbered."""
+    """Return distinct names of tables: those of the files, else their paths, else numbered paths."""
     for names in ([Path(path).stem for path in paths], list(paths)):
         if len(set(names)) == len(paths):
             return names
     return [f"{path} ({at})" for at, path in enumerate(paths, 1)]
 
 
-def tell_evaluation(evaluation: Evaluation, named: bool) -> None:
-    """Warnings, verdict, scores, columns, queries, groups and attacks of one table."""
+def show_evaluation(evaluation: Evaluation, named: bool) -> None:
+    """Print warnings, verdict, scores, columns, queries, groups and attacks of one table."""
     show.line()
     if named:
         show.line(f"{evaluation.name}:")
@@ -182,11 +186,11 @@ def tell_evaluation(evaluation: Evaluation, named: bool) -> None:
         ["column", "null", "mean", "sd", "5%", "50%", "95% (real / synthetic)"], map(_column_line, evaluation.columns)
     )
     show.line()
-    tell_queries(evaluation.overview.queries)
+    show_queries(evaluation.overview.queries)
     for found in evaluation.subgroups:
         show.line()
         show.table(
-            [found.by, "rows", "tvd1 (floor)", "tvd2 (floor)", "means (floor)", "mean furthest off"],
+            [found.by, "rows", "tvd1 (floor)", "tvd2 (floor)", "means (floor)", "largest error of a mean"],
             map(_group_line, found.groups),
         )
     for sentence in (sentence for result in evaluation.attacks for sentence in result.verdict):
@@ -194,21 +198,21 @@ def tell_evaluation(evaluation: Evaluation, named: bool) -> None:
 
 
 def _group_line(one: Subgroup) -> list[str]:
-    """How well one group is reproduced."""
+    """Return the errors of one group."""
     pairs = ((one.tvd1, one.tvd1_floor), (one.tvd2, one.tvd2_floor), (one.means, one.means_floor))
-    told = [f"{show.number(value)} ({show.number(floor)})" for value, floor in pairs]
-    return [one.value, f"{one.rows[0]:,} / {one.rows[1]:,}", *told, one.furthest]
+    errors = [f"{show.number(value)} ({show.number(floor)})" for value, floor in pairs]
+    return [one.value, f"{one.rows[0]:,} / {one.rows[1]:,}", *errors, one.furthest]
 
 
-def tell_queries(queries: QueryProfiles, name: str = "queries") -> None:
-    """Errors of counting queries."""
-    asked = [(found, found.answered[0].lines) for found in queries.sets]
-    told = [[f.name, f"{f.queries:,}", *(f"{x.average:,.0f} / {x.largest:,.0f}" for x in lines)] for f, lines in asked]
-    show.table([name, "number", "95%", "99%", "100% (average / largest error, rows)"], told)
+def show_queries(queries: QueryProfiles, name: str = "queries") -> None:
+    """Print the errors of counting queries."""
+    found = [(one, one.answered[0].lines) for one in queries.sets]
+    rows = [[f.name, f"{f.queries:,}", *(f"{x.average:,.0f} / {x.largest:,.0f}" for x in lines)] for f, lines in found]
+    show.table([name, "number", "95%", "99%", "100% (average / largest error, rows)"], rows)
 
 
 def _column_line(one: ColumnSummary) -> list[str]:
-    """What one column is like in both tables."""
+    """Return the summary of one column in both tables."""
     places = [one.levels.index(level) for level in (0.05, 0.5, 0.95)]
     sides = [
         [f"{side.null:.1%}", one.text(side.mean), one.text(side.sd, length=True)]

@@ -41,7 +41,7 @@ def command(
 ) -> None:
     """Fit a private model of a table.
 
-    The model may be published under its claim. Methods without a guarantee need --no-guarantee, and say so.
+    The model may be published under its claim. Methods without a guarantee need --no-guarantee.
 
     \b
     Example:
@@ -61,11 +61,11 @@ def command(
     with pass_bar("reading rows", file) as passes:
         request = FitRequest(data=file, schema=facts, read=replace(read, progress=passes), **fit)
         with fitting(request) as model:
-            model.save(output, force=True)  # inside: if it fails, the fit can be resumed and costs nothing again
-    _tell(model, output, passes, json)
+            model.save(output, force=True)  # inside the block: if it fails, the fit can be resumed at no cost
+    _show(model, output, passes, json)
 
 
-def _tell(model: Model, output: str, passes: Passes, json: bool) -> None:
+def _show(model: Model, output: str, passes: Passes, json: bool) -> None:
     if json:
         claim = {"claim": str(model.claim), "claim_record": model.claim.to_dict()}
         show.as_json({"model": output, **claim})
@@ -73,6 +73,6 @@ def _tell(model: Model, output: str, passes: Passes, json: bool) -> None:
         show.paragraph(str(model.claim))
         show.line()
         show.line(f"The model is in {output}.")
-    # Beside the output, which may be published: how often depends on the exact size of the table.
+    # On standard error, since the output may be published: the count depends on the exact size of the table.
     often = "once" if passes.count == 1 else f"{passes.count} times"
     show.note(f"The rows were {'counted in the database' if passes.where == 'database' else 'read'} {often}.")

@@ -13,7 +13,9 @@ from sklar.cli.terminal.options import Json
 if TYPE_CHECKING:
     from sklar.accounting.ledger import LedgerView
 
-app = typer.Typer(help="What was spent on a dataset, and how much may be.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Create, show and verify the privacy ledger of a dataset.", no_args_is_help=True, rich_markup_mode=None
+)
 
 LedgerPath = Annotated[str, typer.Argument(metavar="LEDGER", help="The ledger file.")]
 
@@ -22,8 +24,8 @@ LedgerPath = Annotated[str, typer.Argument(metavar="LEDGER", help="The ledger fi
 @guarded
 def create(
     ledger: LedgerPath,
-    name: Annotated[str, typer.Option("--name", help="What you call the dataset; never derive it from the rows.")],
-    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Cap on all fits together.")] = None,
+    name: Annotated[str, typer.Option("--name", help="Name of the dataset; do not derive it from the rows.")],
+    epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Cap on the total of all fits.")] = None,
     delta: Annotated[float | None, typer.Option("--delta", help="Delta of the cap; 0 for pure epsilon.")] = None,
     neighbours: Annotated[str, typer.Option("--neighbours", help="add-remove or replace.")] = "add-remove",
     set_aside: Annotated[
@@ -32,9 +34,7 @@ def create(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make a ledger for one dataset.
-
-    The cap limits what all fits together may spend.
+    """Create a ledger for one dataset, with a cap on the total of all fits.
 
     \b
     Example:
@@ -45,8 +45,8 @@ def create(
     relation: Any = neighbours
     create_ledger(ledger, name, epsilon, delta, relation, set_aside)
     capped = "without a cap" if epsilon is None else f"with a cap of epsilon {epsilon:g} at delta {delta:g}"
-    told = f"{ledger}: a ledger for '{name}' {capped}, {neighbours} neighbours."
-    show.result(json, _facts(read_ledger(ledger)), told)
+    text = f"{ledger}: a ledger for '{name}' {capped}, {neighbours} neighbours."
+    show.result(json, _facts(read_ledger(ledger)), text)
 
 
 @app.command("show")
@@ -54,13 +54,11 @@ def create(
 def show_ledger(
     ledger: LedgerPath,
     delta: Annotated[
-        float | None, typer.Option("--delta", help="Tell what is left for a fit of this delta; default: 1e-9.")
+        float | None, typer.Option("--delta", help="Show what is left for a fit with this delta; default: 1e-9.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show what was spent and what is left.
-
-    What is left is told as the largest epsilon that one more fit may have.
+    """Show what was spent and what is left: the largest epsilon of one more fit.
 
     \b
     Example:
@@ -97,11 +95,11 @@ def verify(
     ledger: LedgerPath,
     head: Annotated[
         str | None,
-        typer.Option("--head", metavar="HASH", help="A hash noted earlier, to see that no line was cut off."),
+        typer.Option("--head", metavar="HASH", help="A hash noted earlier, to detect that lines were cut off."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check that no line was changed, moved or taken out.
+    """Check that no line was changed, moved or removed.
 
     \b
     Example:
@@ -111,9 +109,9 @@ def verify(
 
     view = verify_ledger(ledger, head)
     data = {"ledger": ledger, "valid": True, "entries": len(view.entries), "head": view.head, "torn": view.torn}
-    told = f"{ledger}: {len(view.entries)} entries, unbroken chain. Hash of the last line: {view.head}"
-    cut = "Its end was cut short while being written; that line was never acted upon and will be dropped."
-    show.result(json, data, told, *([cut] if view.torn else []))
+    text = f"{ledger}: {len(view.entries)} entries, unbroken chain. Hash of the last line: {view.head}"
+    cut = "The last line is incomplete: writing it was interrupted. It had no effect and will be dropped."
+    show.result(json, data, text, *([cut] if view.torn else []))
 
 
 def _facts(view: LedgerView, delta: float | None = None) -> dict[str, Any]:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The real table.")],
     schema: SchemaFile,
-    target: Annotated[str, typer.Option("--target", help="The response: root of the vine, and what is predicted.")],
+    target: Annotated[str, typer.Option("--target", help="The response: root of the vine, and to be predicted.")],
     sensitive: Annotated[str, typer.Option("--sensitive", metavar="A,B", help="The columns to protect.")],
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Report, privacy-utility plot, model cut at the level."),
+        typer.Option("--output", "-o", metavar="DIR", help="For report, privacy-utility plot and truncated model."),
     ] = None,
     holdout: Annotated[
         str | None, typer.Option("--holdout", metavar="FILE", help="Rows to test on; default: a fifth of FILE.")
@@ -43,32 +43,30 @@ def command(
     attacks: Annotated[
         str, typer.Option("--attacks", help="attribute (MAB, WCAB, MR2, MSE), shadow (PG; takes longest), or both.")
     ] = "attribute,shadow",
-    privacy: Annotated[str, typer.Option("--privacy", help="What P_t is: mab, wcab, mr2, mse or pg.")] = "mab",
-    weight: Annotated[float, typer.Option("--weight", help="a of PU_t = a P_t + (1 - a) U_t.")] = 0.5,
+    privacy: Annotated[str, typer.Option("--privacy", help="Measure P_t: mab, wcab, mr2, mse or pg.")] = "mab",
+    weight: Annotated[float, typer.Option("--weight", help="Weight a in PU_t = a P_t + (1 - a) U_t.")] = 0.5,
     learner: Annotated[str, typer.Option("--learner", help="boosting, forest, linear, svc or tree.")] = "forest",
-    sets: Annotated[int, typer.Option("--sets", help="Synthetic tables for the utility of a level.")] = 50,
+    sets: Annotated[int, typer.Option("--sets", help="Number of synthetic tables for the utility of a level.")] = 50,
     published: Annotated[
-        bool, typer.Option("--published", help="Method and attackers as published, without what is ours.")
+        bool, typer.Option("--published", help="Method and attackers as published, without our additions.")
     ] = False,
     profile: Annotated[str, typer.Option("--profile", help="Sizes of the attacks' games: paper or quick.")] = "paper",
     option: MethodOptions = None,
     workers: Annotated[int | None, typer.Option("--workers", help="Processes of the attacks.")] = None,
     state: Annotated[
         str | None,
-        typer.Option(
-            "--state", metavar="PATH", help="Keeps finished parts; default: FILE.levels. Run again to resume."
-        ),
+        typer.Option("--state", metavar="PATH", help="Stores finished parts, to resume; default: FILE.levels."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Fixes split, fit, samples and targets.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of split, fit, samples and targets.")] = 0,
     *,
     read: Any,
     json: Json = False,
 ) -> None:
-    """Choose a truncation level of TVineSynth, from one fit.
+    """Choose the truncation level of TVineSynth.
 
-    By utility and privacy at every level. The method `tvine` has no DP guarantee. A random forest learns from
-    synthetic tables of each level, attacks try to infer the sensitive columns and who was in the table, and PU_t
-    weighs the two. Computed from real rows without noise: the results are for the custodian, and not private.
+    By utility and privacy: the method `tvine`, which has no DP guarantee, is fitted once. For every level a learner is
+    trained on synthetic tables, attacks try to infer the sensitive columns and who was in the table, and PU_t weighs
+    the two. Computed from real rows without noise: the results are for the custodian, and not private.
 
     \b
     Example:
@@ -88,12 +86,12 @@ def command(
     if json:
         show.as_json({**found.to_dict(), "files": [str(path) for path in files]})
         return
-    _tell(found)
+    _show(found)
     for path in files:
         show.line(f"Written: {path}")
 
 
-def _tell(found: LevelChoice) -> None:
+def _show(found: LevelChoice) -> None:
     from sklar.report.page import NOTICE
 
     show.line(NOTICE)

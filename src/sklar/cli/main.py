@@ -36,10 +36,10 @@ from sklar.cli.terminal.show import JSON_WANTED, complain, writes_unicode
 
 SHELLS = ("bash", "zsh", "fish")
 COMPLETE = "_SKLAR_COMPLETE"
-"""Set by a shell that asks for the words that may follow."""
+"""Environment variable set by a shell that requests completions."""
 app = typer.Typer(
     name="sklar",
-    help="Private synthetic tables: learn a table under differential privacy, and sample as many new rows as wanted.",
+    help="Differentially private synthetic tables: fit a model to a table and sample any number of rows from it.",
     epilog="Start with: sklar demo",
     no_args_is_help=True,
     add_completion=False,
@@ -71,7 +71,7 @@ COMMANDS = {
     "studio": studio.command,
     "mcp": mcp.command,
 }
-"""In the order in which they are listed."""
+"""All commands, in the order of the help text."""
 for name, command in COMMANDS.items():
     app.command(name)(command)
 app.add_typer(schema.app, name="schema")
@@ -85,7 +85,7 @@ def _print_version(wanted: bool) -> None:
 
 
 def _typer_completion() -> Any:
-    """Typer's own completion, of which it exports nothing by name."""
+    """Return Typer's completion module, which it does not export."""
     return importlib.import_module("typer.completion")
 
 
@@ -93,7 +93,7 @@ def _print_completion(shell: str | None) -> None:
     if shell is None:
         return
     if shell not in SHELLS:
-        raise typer.BadParameter(f"known are {', '.join(SHELLS)}", param_hint="--completion")
+        raise typer.BadParameter(f"use one of {', '.join(SHELLS)}", param_hint="--completion")
     typer.echo(_typer_completion().get_completion_script(prog_name="sklar", complete_var=COMPLETE, shell=shell))
     raise typer.Exit
 
@@ -108,13 +108,13 @@ def about(
         typer.Option(
             "--completion",
             metavar="SHELL",
-            help='Print the completion of bash, zsh or fish, as for: eval "$(sklar --completion bash)".',
+            help='Print the completion script of bash, zsh or fish, for: eval "$(sklar --completion bash)".',
             callback=_print_completion,
             is_eager=True,
         ),
     ] = None,
 ) -> None:
-    """Private synthetic tables: learn a table under differential privacy, and sample as many new rows as wanted."""
+    """Differentially private synthetic tables: fit a model to a table and sample any number of rows from it."""
 
 
 def main() -> NoReturn:
@@ -122,12 +122,12 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, _terminate)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not writes_unicode(stream):
-            stream.reconfigure(errors="replace")  # a character that a cp1252 console lacks is no reason to fail
+            stream.reconfigure(errors="replace")  # do not fail on a character that a cp1252 console lacks
     if COMPLETE in os.environ:
         _typer_completion().completion_init()
     _refuse_passwords(sys.argv[1:])
     try:
-        code: str | int | None = _run_for_machines() if "--json" in sys.argv[1:] else app(prog_name="sklar")
+        code: str | int | None = _run_with_json_errors() if "--json" in sys.argv[1:] else app(prog_name="sklar")
     except SystemExit as end:
         code = end.code
     except KeyboardInterrupt:
@@ -135,13 +135,13 @@ def main() -> NoReturn:
     sys.exit(code if _flushed() else code or REFUSED)
 
 
-def _run_for_machines() -> int:
-    """Run the command so that what the parser finds wrong is JSON on standard error, too."""
+def _run_with_json_errors() -> int:
+    """Run the command with errors of the parser as JSON on standard error."""
     JSON_WANTED.set(True)
     try:
         code = app(prog_name="sklar", standalone_mode=False)
     except Exception as error:
-        code = getattr(error, "exit_code", None)  # of errors of the parser alone
+        code = getattr(error, "exit_code", None)  # only errors of the parser have one
         if code is None:
             raise
         message = getattr(error, "format_message", None)
@@ -150,30 +150,30 @@ def _run_for_machines() -> int:
 
 
 def _refuse_passwords(words: list[str]) -> None:
-    """What stands on a command line is seen by all users of the machine while it runs, and kept by shells."""
+    """Refuse passwords on the command line, which all users of the machine can see and shells store."""
     addresses = [word for word in words if "://" in word]
     if not addresses:
         return
-    from sklar.schema.address import has_secrets, without_secrets  # not at import time: it loads numpy
+    from sklar.schema.address import has_secrets, remove_secrets  # not at import time: it loads numpy
 
     for word in addresses:
         if has_secrets(word):
             typer.echo(
-                "Error: a command line can be read by others on this machine, so no password, and no parameter "
-                f"of an address that may be one, may stand in it. Leave it out, as in {without_secrets(word)}, and set "
-                "PGPASSWORD or write a ~/.pgpass (for stores: the AWS_... variables).",
+                "Error: other users of this machine can read the command line, so it must not contain a password, or a "
+                f"parameter of an address that may be one. Omit it, as in {remove_secrets(word)}, and set PGPASSWORD "
+                "or write a ~/.pgpass (for stores: the AWS_... variables).",
                 err=True,
             )
             sys.exit(REFUSED)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    """As Ctrl-C: files half-written are taken away on the way out."""
+    """Exit as on Ctrl-C: incomplete files are removed."""
     sys.exit(TERMINATED)
 
 
 def _flushed() -> bool:
-    """Whether all output reached its end: a full disk behind a redirection shows only now."""
+    """Flush standard output; return whether that succeeded, since a full disk is noticed only now."""
     try:
         sys.stdout.flush()
         return True

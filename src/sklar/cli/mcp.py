@@ -12,14 +12,12 @@ from sklar.cli.terminal.guard import guarded
 @guarded
 def command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A released model file.")],
-    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Most rows that one call samples.")] = 1000,
+    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Maximum rows per sampling call.")] = 1000,
 ) -> None:
     """Serve a released model to agents.
 
-    It speaks the Model Context Protocol on standard input and output.
-
-    Tools: schema, sample, estimate, report and verify. It opens the model file only, never rows and never a ledger, so
-    answers cost nothing, however many are asked for.
+    It uses the Model Context Protocol on standard input and output. Tools: schema, sample, estimate, report and verify.
+    It opens the model file only, never rows or a ledger, so any number of answers costs no privacy.
 
     \b
     Example:

@@ -11,7 +11,7 @@ from sklar.cli.terminal.options import Json
 
 @guarded
 def command(json: Json = False) -> None:
-    """List the methods, what they promise and their options.
+    """List the methods, their guarantees and their options.
 
     \b
     Example:

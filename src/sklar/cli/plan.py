@@ -24,26 +24,26 @@ from sklar.cli.terminal.options import (
 if TYPE_CHECKING:
     from sklar.pipeline.plan import Plan
 
-WIDEST = 40
-"""Signs of the longest bar of the curve."""
+MAX_BAR_WIDTH = 40
+"""Characters of the longest bar of the curve."""
 
 
 @guarded
 def command(
     schema: Annotated[str, typer.Argument(metavar="TOML", help="Public facts about the columns.")],
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", "-e", help="Privacy budget, or several side by side: 0.5,1,3.")
+        str | None, typer.Option("--epsilon", "-e", help="Privacy budget, or several to compare: 0.5,1,3.")
     ] = None,
     rows: Annotated[int, typer.Option("--rows", help="A guess at the number of rows.")] = 10_000,
     persons: Annotated[
-        int | None, typer.Option("--persons", help="A guess at the number of persons whose rows share a vote.")
+        int | None, typer.Option("--persons", help="A guess at the number of persons whose rows share one vote.")
     ] = None,
     want: Annotated[
-        str | None, typer.Option("--want", help='What epsilon this takes: "shares within 0.01", "nulls under 2% seen".')
+        str | None, typer.Option("--want", help='Find the epsilon for "shares within 0.01" or "nulls under 2% seen".')
     ] = None,
     target: Target = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Draw the curve: .html, .svg or .png.")
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the curve as .html, .svg or .png.")
     ] = None,
     delta: Delta = 1e-9,
     rho: Rho = None,
@@ -51,13 +51,13 @@ def command(
     neighbours: NeighboursName = None,
     rows_per_person: RowsPerPerson = 1,
     option: MethodOptions = None,
-    noise: Annotated[bool, typer.Option("--noise", help="Also the noise of every kind of table.")] = False,
+    noise: Annotated[bool, typer.Option("--noise", help="Also show the noise of every kind of table.")] = False,
     json: Json = False,
 ) -> None:
-    """Tell what to expect before anything is spent.
+    """Forecast accuracy without reading the data.
 
-    In plain words for every epsilon, and as a curve. Errors are typical ones, against the real rows. No rows are
-    touched: the numbers follow from the schema, the noise and your guess at the number of rows.
+    Prints the expected errors for every epsilon, and a curve. Errors are typical ones, relative to the real rows. They
+    are computed from the schema, the noise and your guess at the number of rows; nothing is spent.
 
     \b
     Example:
@@ -78,12 +78,12 @@ def command(
     if json:
         show.as_json(found.to_dict())
         return
-    _tell(found, noise)
+    _show(found, noise)
     if output is not None:
         show.line(f"The curve is in {output}.")
 
 
-def _tell(found: Plan, noise: bool) -> None:
+def _show(found: Plan, noise: bool) -> None:
     for sentence in str(found).splitlines():
         show.paragraph(sentence)
     headings, rows = found.table()
@@ -95,21 +95,21 @@ def _tell(found: Plan, noise: bool) -> None:
         for fit in found.fits:
             show.line()
             show.line("" if fit.epsilon is None else f"Noise at epsilon {fit.epsilon:g}:")
-            _tell_noise(fit)
+            _show_noise(fit)
 
 
 def _draw(found: Plan) -> None:
-    """The error of a share over epsilon, as bars."""
+    """Print the error of a share over epsilon as bars."""
     if not found.curve:
         return
     show.line()
-    show.line("A share is off by (points), over epsilon:")
+    show.line("Error of a share (percentage points), over epsilon:")
     most = max(one.shares for _, one in found.curve)
     for epsilon, one in found.curve:
-        show.line(f"{epsilon:>7g} {'#' * max(round(WIDEST * one.shares / most), 1)} {100 * one.shares:.2g}")
+        show.line(f"{epsilon:>7g} {'#' * max(round(MAX_BAR_WIDTH * one.shares / most), 1)} {100 * one.shares:.2g}")
 
 
-def _tell_noise(fit: Any) -> None:
+def _show_noise(fit: Any) -> None:
     show.table(
         ["measured", "tables", "cells", "noise", "std (rows)", "std / rows", "expected TVD"],
         [
@@ -117,4 +117,4 @@ def _tell_noise(fit: Any) -> None:
             for x in fit.lines
         ],
     )
-    show.line("Expected TVD: total variation distance that the raw noise alone would cause in one such table.")
+    show.line("Expected TVD: total variation distance due to the noise alone in one such table.")

@@ -1,4 +1,4 @@
-"""sklar bundle, sklar verify and sklar key: make a release, check one, and make the keys that sign it."""
+"""sklar bundle, sklar verify and sklar key: make a release, verify it, and make the keys that sign it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def make_bundle(
     rows: Annotated[int | None, typer.Option("--rows", "-n", help="Synthetic rows to draw.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the rows; published with them.")] = 0,
     ledger: Annotated[
-        str | None, typer.Option("--ledger", metavar="FILE", help="The ledger of the fit; goes along up to its end.")
+        str | None, typer.Option("--ledger", metavar="FILE", help="The ledger of the fit; an extract is included.")
     ] = None,
     sign: Annotated[str | None, typer.Option("--sign", metavar="KEY", help="A private key of `sklar key`.")] = None,
     report: Annotated[
-        str | None, typer.Option("--report", metavar="FILE", help="A page that may be published, to go along.")
+        str | None, typer.Option("--report", metavar="FILE", help="The public report, to be included.")
     ] = None,
-    name: Annotated[str | None, typer.Option("--name", help="What the release is called.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the release.")] = None,
     json: Json = False,
 ) -> None:
-    """Put all that is published about a model into one file.
+    """Bundle a model and its documents for publication.
 
-    Model, synthetic rows (CSV and Parquet), the claim as a page to sign and as data, a data dictionary, metadata for
-    catalogues and registries, a ledger extract, and a manifest of hashes that may be signed.
+    It contains the model, synthetic rows (CSV and Parquet), the claim as a page to sign and as data, a data dictionary,
+    metadata for catalogues and registries, a ledger extract, and a manifest of hashes that may be signed.
 
     \b
     Example:
@@ -40,8 +40,8 @@ def make_bundle(
 
     place = bundle(model, output, rows=rows, seed=seed, ledger=ledger, sign=sign, report=report, name=name)
     signed = "signed" if sign is not None else "not signed"
-    told = f"The release is in {place} ({signed}). Anyone can check it: sklar verify {place}"
-    show.result(json, {"bundle": str(place), "signed": sign is not None}, told)
+    text = f"The release is in {place} ({signed}). Anyone can check it: sklar verify {place}"
+    show.result(json, {"bundle": str(place), "signed": sign is not None}, text)
 
 
 @guarded
@@ -51,21 +51,21 @@ def verify_release(
         str | None, typer.Option("--ledger", metavar="FILE", help="The ledger that the fit was charged to.")
     ] = None,
     rows: Annotated[
-        str | None, typer.Option("--rows", metavar="FILE", help="Rows that are said to be drawn from the model.")
+        str | None, typer.Option("--rows", metavar="FILE", help="Rows claimed to be drawn from the model.")
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="The seed they are said to be drawn with.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="The seed of these rows.")] = None,
     given: Annotated[
-        list[str] | None, typer.Option("--given", metavar="COLUMN=VALUE", help="A condition they were drawn under.")
+        list[str] | None, typer.Option("--given", metavar="COLUMN=VALUE", help="A condition of these rows.")
     ] = None,
     key: Annotated[
-        str | None, typer.Option("--key", metavar="PUB", help="The custodian's public key: who signed the bundle?")
+        str | None, typer.Option("--key", metavar="PUB", help="The custodian's public key, to check the signature.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Check a release with nothing but what was published.
+    """Verify a release from published files alone.
 
-    Recomputes epsilon and delta from the noise of the releases, fits the model again from them, looks for the fit in
-    the ledger, and draws the rows again. Ends with exit code 1 if anything is not as it says.
+    Recomputes epsilon and delta from the noise of the releases, fits the model again from them, finds the fit in the
+    ledger, and draws the rows again. Exit code 1 if anything contradicts the claim.
 
     \b
     Example:
@@ -96,9 +96,9 @@ def make_keys(
     path: Annotated[str, typer.Argument(metavar="FILE", help="The private key; the public one is FILE.pub.")],
     json: Json = False,
 ) -> None:
-    """Make a pair of keys to sign releases with.
+    """Make a pair of keys to sign releases.
 
-    The private key is readable by its owner only and never overwritten. Publish the other one.
+    The private key is readable by its owner only and never overwritten. Publish the public key.
 
     \b
     Example:
@@ -107,5 +107,5 @@ def make_keys(
     from sklar.pipeline.bundle.keys import make_key
 
     private, public = make_key(path)
-    told = f"The private key is in {private}: keep it. The public one is in {public}: publish it."
-    show.result(json, {"private": str(private), "public": str(public)}, told)
+    text = f"The private key is in {private}: keep it secret. The public key is in {public}: publish it."
+    show.result(json, {"private": str(private), "public": str(public)}, text)

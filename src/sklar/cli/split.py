@@ -17,7 +17,7 @@ from sklar.cli.terminal.progress import pass_bar
 @shared_options(read=reading)
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The private table.")],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Rows to learn from.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Rows for training.")],
     holdout: Annotated[str, typer.Option("--holdout", metavar="FILE", help="Rows that no synthesizer may see.")],
     share: Annotated[float, typer.Option("--share", help="Share of the rows to hold out.")] = 0.2,
     key: Annotated[
@@ -28,9 +28,9 @@ def command(
     read: Any,
     json: Json = False,
 ) -> None:
-    """Hold out rows at random, for tests and attacks.
+    """Hold out random rows for tests and attacks.
 
-    Both files hold real rows and are readable by their owner only.
+    Both files contain real rows and are readable by their owner only.
 
     \b
     Example:
@@ -40,5 +40,5 @@ def command(
 
     with pass_bar("reading rows", file) as progress:
         split(file, output, holdout, share=share, key=key, seed=seed, read=replace(read, progress=progress))
-    told = f"Rows to learn from are in {output}, rows to hold out in {holdout}. Both are real: keep them private."
-    show.result(json, {"output": output, "holdout": holdout}, told)
+    text = f"Training rows are in {output}, held-out rows in {holdout}. Both are real: keep them private."
+    show.result(json, {"output": output, "holdout": holdout}, text)

@@ -21,10 +21,11 @@ def command(
     browser: Annotated[bool, typer.Option(help="Open a browser there.")] = True,
     json: Json = False,
 ) -> None:
-    """Open a local page: from a table to a verified release.
+    """Open a local web page for the whole workflow.
 
-    For one folder and one custodian, on this computer only. The printed address lets in whoever opens it. Everything is
-    done by the commands you could type, which the page shows; work goes on when the page or the studio is closed.
+    It leads from a table to a verified release, for one folder and one custodian, on this computer only. Anyone with
+    the printed address has access. The page runs the same commands as the terminal and shows them; jobs continue when
+    the page or the studio is closed.
 
     \b
     Example:
@@ -33,11 +34,11 @@ def command(
     """
     from sklar.studio.serve import open_studio
 
-    def tell(told: str, address: str) -> None:
+    def announce(text: str, address: str) -> None:
         if json:
             show.as_json({"address": address})
         else:
-            show.line(told)
+            show.line(text)
         sys.stdout.flush()
 
-    open_studio(folder, port, browser, tell=tell)
+    open_studio(folder, port, browser, tell=announce)

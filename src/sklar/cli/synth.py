@@ -42,44 +42,42 @@ FoundSchema = Annotated[
 @guarded
 @shared_options(fit=fit_settings, read=large_reading)
 def command(
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The synthetic table; - for CSV here.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The synthetic table; - prints CSV.")],
     file: DataFile = None,
     schema: FoundSchema = None,
-    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Default: about as many as the table has.")] = None,
+    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Default: about the rows of the table.")] = None,
     seed: Seed = None,
-    model: Annotated[str | None, typer.Option("--model", metavar="FILE", help="Keep the model here, too.")] = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="FILE", help="Also save the model here.")] = None,
     report: Annotated[
         str | None,
         typer.Option(
             "--report",
             metavar="FILE",
             callback=show.name_report,
-            help="Evaluate, too: HTML for the custodian, written as *.custodian.html.",
+            help="Also evaluate: HTML for the custodian, written as *.custodian.html.",
         ),
     ] = None,
     public_report: Annotated[
-        bool, typer.Option(help="Write what the release is worth beside it, as synthetic.public.html.")
+        bool, typer.Option(help="Write a report on its quality beside it, as synthetic.public.html.")
     ] = True,
     like_input: Annotated[
-        bool, typer.Option("--like-input", help="Write delimiter, encoding and decimal sign as the input has them.")
+        bool, typer.Option("--like-input", help="Use delimiter, encoding and decimal sign of the input.")
     ] = False,
-    like: Annotated[
-        str | None, typer.Option("--like", metavar="FILE", help="Write them as this text file has them.")
-    ] = None,
+    like: Annotated[str | None, typer.Option("--like", metavar="FILE", help="Use those of this text file.")] = None,
     safe_csv: SafeCsv = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Never ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Never prompt.")] = False,
     force: Force = False,
     *,
     fit: Any,
     read: Any,
     json: Json = False,
 ) -> None:
-    """Turn a private table into a synthetic one.
+    """Make a private synthetic table from a real one.
 
-    Fits a model and samples from it. --model keeps the model, for more samples at no further cost.
+    Fits a model and samples from it. --model saves the model, for more samples at no further cost.
 
-    Without a schema, what the columns hold is measured and paid for from epsilon; the schema found is written beside
-    the output, as synthetic.schema.toml. To state it in a schema leaves more for the model: see `sklar schema draft`.
+    Without a schema, facts about the columns are measured and paid for from epsilon; the schema found is written beside
+    the output, as synthetic.schema.toml. Stating them in a schema leaves more for the model: see `sklar schema draft`.
 
     \b
     Example:
@@ -96,10 +94,10 @@ def command(
     require_data(file, read)
     refuse_json_with_data(output, json)
     if fit["epsilon"] is None and fit["rho"] is None:
-        fit = {**fit, "epsilon": _asked_epsilon(quiet=yes or json)}
+        fit = {**fit, "epsilon": _prompt_epsilon(quiet=yes or json)}
     if like_input and like is None and file is None:
-        raise typer.BadParameter("there is no input file to follow", param_hint="--like-input")
-    page = public_path(output) if public_report and _reported(output, fit["method"]) else None
+        raise typer.BadParameter("there is no input file to copy the style of", param_hint="--like-input")
+    page = public_path(output) if public_report and _has_report(output, fit["method"]) else None
     found = None if schema is not None or output == STANDARD_OUTPUT else found_schema_path(output)
     places = ((output, "-o"), (model, "--model"), (report, "--report"), (page, "-o"), (found, "-o"))
     for place, hint in places:
@@ -118,61 +116,61 @@ def command(
         read = replace(read, cache=None, spark=None)
         with step_bar("evaluating") as steps:
             report_on(file, output, fitted, report, target=fit["target"], read=read, progress=steps)
-    _tell(fitted, fit["epsilon"], output, count, page, found, json)
+    _show(fitted, fit["epsilon"], output, count, page, found, json)
     if report is not None and not json:
         show.line(f"The report on it, for the custodian only, is in {report}.")
 
 
 def found_schema_path(output: str) -> str:
-    """Where the schema that was found goes: beside the output, as synthetic.schema.toml."""
+    """Return the path of the found schema: beside the output, as synthetic.schema.toml."""
     return os.path.splitext(output)[0] + ".schema.toml"
 
 
-EPSILON = """\
+ABOUT_EPSILON = """\
 Epsilon bounds what anyone can learn about one person from the release, whatever else they know.
-A suspicion about a person that was held with 1% can become at most this after it:
+A belief about a person of probability 1% can grow to at most:
 {table}
 1 is a usual choice for data on people, 0.1 is strict, 10 protects little. A larger epsilon is more accurate.
-Every release adds to what the table has spent: choose it before you look at any result.
+Every release adds to what was spent on the table: choose epsilon before you look at any result.
 Give it as -e 1."""
 
 
-def _asked_epsilon(*, quiet: bool) -> float:
-    """Explain epsilon and ask for it where somebody can answer; else explain how to give it."""
+def _prompt_epsilon(*, quiet: bool) -> float:
+    """Explain epsilon and prompt for it at a terminal; otherwise explain how to give it."""
     from sklar.accounting.budget import risk
 
     risks = "   ".join(f"epsilon {epsilon:g}: {risk(epsilon):.1%}" for epsilon in (0.1, 0.5, 1, 2, 3, 5, 10))
-    text = EPSILON.format(table=f"  {risks}")
+    text = ABOUT_EPSILON.format(table=f"  {risks}")
     if quiet or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise typer.BadParameter(f"epsilon has no default.\n{text}", param_hint="-e")
     show.note(text)
     while True:
-        said = typer.prompt("epsilon", err=True)
+        typed = typer.prompt("epsilon", err=True)
         try:
-            return float(said)
+            return float(typed)
         except ValueError:
             show.note("Write a number, as 1 or 0.5; Ctrl-C stops.")
 
 
 def require_reportable(report: str | None, output: str) -> None:
-    """A report needs a name of its own kind, and a synthetic table that can be read again."""
+    """Refuse a report without a proper name, or on a table that cannot be read again."""
     from sklar.report.page import require_report
 
     if report is None:
         return
     if output == STANDARD_OUTPUT:
-        raise typer.BadParameter("write the table to a file to have a report on it", param_hint="--report")
+        raise typer.BadParameter("a report needs a table in a file, not on standard output", param_hint="--report")
     require_report(report)
 
 
-def _reported(output: str, method: str | None) -> bool:
-    """Whether there is a place beside the table, and a promise to report on."""
+def _has_report(output: str, method: str | None) -> bool:
+    """Return whether the table is a file and the method has a guarantee to report on."""
     from sklar.methods.registry import BASELINE_NAMES
 
     return output != STANDARD_OUTPUT and method not in BASELINE_NAMES
 
 
-def _tell(
+def _show(
     fitted: Model, epsilon: float | None, output: str, rows: int, page: str | None, found: str | None, json: bool
 ) -> None:
     from sklar.pipeline.found_facts import PROTECTS_ROWS, UNFOUND
@@ -199,7 +197,9 @@ def _tell(
         show.line()
     show.line(f"{rows:,} synthetic rows are in {output}.")
     if found is not None:
-        show.line(f"The schema that was found is in {found}: edit it, and use it again with -s.")
-        show.line("To lose less: state labels and bounds that you know in it (their price is saved), or use more rows.")
+        show.line(f"The found schema is in {found}: edit it, and use it with -s.")
+        show.line(
+            "For better accuracy: state labels and bounds that you know (this saves their price), or use more rows."
+        )
     if page is not None:
-        show.line(f"What they are worth, from releases only, is stated in {page}; it may be published.")
+        show.line(f"A report on their quality, from releases only, is in {page}; it may be published.")

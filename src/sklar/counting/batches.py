@@ -25,7 +25,7 @@ class PackedBits:
         return self.data.nbytes
 
     def codes(self, part: slice) -> Codes:
-        """The codes of some rows, unpacked."""
+        """Return the codes of some rows, unpacked."""
         first, stop = part.start // 8 * 8, min(part.stop, self.rows)
         bits = np.unpackbits(self.data[first // 8 : -(-stop // 8)], count=stop - first, bitorder="little")
         return bits[part.start - first :]
@@ -33,10 +33,10 @@ class PackedBits:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CodeBatch:
-    """Base codes of some rows, one entry a column, in the order the columns were asked for.
+    """Base codes of some rows, one entry per column, in the requested order of columns.
 
     Attributes:
-        weight: What each of the rows counts, in parts of a vote where rows share one; else 1.
+        weight: Weight of each row, in parts of a vote where rows share one; else 1.
     """
 
     rows: int
@@ -45,11 +45,11 @@ class CodeBatch:
 
     @property
     def codes(self) -> tuple[Codes, ...]:
-        """One plain array of codes a column."""
+        """One plain array of codes per column."""
         return tuple(self.part(at, slice(0, self.rows)) for at in range(len(self.columns)))
 
     def part(self, at: int, part: slice) -> Codes:
-        """Codes of one column for some rows."""
+        """Return the codes of one column for some rows."""
         column = self.columns[at]
         return column.codes(part) if isinstance(column, PackedBits) else column[part]
 
@@ -58,33 +58,33 @@ class CodeBatch:
         return sum(column.nbytes for column in self.columns)
 
 
-def blob_of(batch: CodeBatch) -> bytes:
-    """The codes of all columns of a batch, one column after the other."""
+def encode_batch(batch: CodeBatch) -> bytes:
+    """Return the codes of all columns of a batch as bytes, one column after the other."""
     arrays = (column.data if isinstance(column, PackedBits) else column for column in batch.columns)
     return b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
 
 
-def column_bytes(rows: int, size: int) -> int:
-    """Bytes that the codes of a column of `size` codes take: bits if there are two, else the smallest whole type."""
+def count_column_bytes(rows: int, size: int) -> int:
+    """Return the bytes of a column of `size` codes: bits if there are two, else the smallest integer type."""
     return -(-rows // 8) if size == 2 else rows * np.min_scalar_type(max(size - 1, 0)).itemsize
 
 
-def column_starts(rows: int, sizes: Sequence[int]) -> list[int]:
-    """Where each column starts in a blob, and the end of the last."""
-    return list(accumulate((column_bytes(rows, size) for size in sizes), initial=0))
+def find_column_starts(rows: int, sizes: Sequence[int]) -> list[int]:
+    """Return where each column starts in an encoded batch, and the end of the last."""
+    return list(accumulate((count_column_bytes(rows, size) for size in sizes), initial=0))
 
 
-def column_of(data: bytes | memoryview, rows: int, size: int) -> Codes | PackedBits:
-    """The codes of one column from its bytes."""
+def decode_column(data: bytes | memoryview, rows: int, size: int) -> Codes | PackedBits:
+    """Return the codes of one column from its bytes."""
     if size == 2:
         return PackedBits(rows=rows, data=np.frombuffer(data, dtype=np.uint8))
     return np.frombuffer(data, dtype=np.min_scalar_type(max(size - 1, 0)))
 
 
-def batch_of(
+def decode_batch(
     blob: bytes | memoryview, rows: int, sizes: Sequence[int], places: Sequence[int], weight: int = 1
 ) -> CodeBatch:
-    """Some columns of a blob, without copying."""
-    view, starts = memoryview(blob), column_starts(rows, sizes)
-    columns = [column_of(view[starts[at] : starts[at + 1]], rows, sizes[at]) for at in places]
+    """Return some columns of an encoded batch, without copying."""
+    view, starts = memoryview(blob), find_column_starts(rows, sizes)
+    columns = [decode_column(view[starts[at] : starts[at + 1]], rows, sizes[at]) for at in places]
     return CodeBatch(rows=rows, columns=tuple(columns), weight=weight)

@@ -1,4 +1,4 @@
-"""How many rows have a bit set, or both of two bits for all pairs of many bit rows at once."""
+"""Numbers of rows with a bit set, and with both of two bits set for all pairs of many bit rows at once."""
 
 # pyright: reportMissingParameterType=false
 from __future__ import annotations
@@ -33,7 +33,7 @@ popcount: Any = _popcount
 
 @compiled()
 def count_ones(data):
-    """Number of bits set in bytes."""
+    """Return the number of bits set in bytes."""
     total = np.uint64(0)
     for byte in data:
         total += popcount(np.uint64(byte))
@@ -41,7 +41,7 @@ def count_ones(data):
 
 
 @compiled()
-def pair_ones(bits, ones, blocks):
+def count_pair_ones(bits, ones, blocks):
     """Add to ones[i, j], for i <= j, the number of places where rows i and j of `bits` are both set.
 
     Args:
@@ -61,7 +61,7 @@ def pair_ones(bits, ones, blocks):
 
 @compiled_part()
 def _tile(bits, i, j, low, high, ones):
-    """Sixteen counts at once, in registers."""
+    """Add sixteen counts at once, in registers."""
     n00 = n01 = n02 = n03 = n10 = n11 = n12 = n13 = np.uint64(0)
     n20 = n21 = n22 = n23 = n30 = n31 = n32 = n33 = np.uint64(0)
     for w in range(low, high):

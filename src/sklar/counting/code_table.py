@@ -1,4 +1,4 @@
-"""Base codes in memory, by column: rows that a model made up, or that tests hand in."""
+"""Base codes in memory, by column: simulated rows, or those of tests."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class CodeTable:
         return np.column_stack([self.columns[name] for name in columns]).astype(np.int32)
 
     def first(self, rows: int) -> CodeTable:
-        """Return the first rows; all are drawn alike, so they are as good a sample as any."""
+        """Return the first rows: simulated rows are in random order, so they are a sample."""
         return CodeTable(columns={name: codes[:rows] for name, codes in self.columns.items()})
 
     def last(self, rows: int) -> CodeTable:
         """Return the last rows."""
         return CodeTable(columns={name: codes[self.rows - rows :] for name, codes in self.columns.items()})
 
-    def and_then(self, others: CodeTable) -> CodeTable:
+    def append_rows(self, others: CodeTable) -> CodeTable:
         """Return these rows and others below them."""
         return CodeTable(columns={name: np.concatenate([x, others.columns[name]]) for name, x in self.columns.items()})
 
@@ -59,16 +59,16 @@ class CountedTable(CodedPart):
         """Number of rows."""
         return self._table.rows
 
-    def coded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+    def read_codes(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         """Yield all rows as one batch, in the types that codes of private rows have: loops are compiled for these."""
         kinds = [np.min_scalar_type(max(self.schema.size(name) - 1, 0)) for name in columns]
         coded = [self._table.columns[name].astype(kind) for name, kind in zip(columns, kinds, strict=True)]
         yield CodeBatch(rows=self._table.rows, columns=tuple(coded))
 
-    def summed(self, job: Job) -> tuple[Ints, ...]:
+    def run_job(self, job: Job) -> tuple[Ints, ...]:
         """Return the answers of a job."""
         return job(self)
 
-    def summed_groups(self, job: GroupJob) -> tuple[Ints, ...]:
+    def run_group_job(self, job: GroupJob) -> tuple[Ints, ...]:
         """Return the answers of a job that needs rows with equal codes together."""
         return job(self._table.matrix(job.columns))

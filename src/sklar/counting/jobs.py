@@ -1,4 +1,4 @@
-"""What is worked out from rows as integers that add up over any parts of the table, here or on a cluster."""
+"""Jobs: exact integers computed from rows that add up over any parts of the table, here or on a cluster."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Codes = npt.NDArray[np.int32]
 
 
 class Job(Protocol):
-    """Frozen data with a call: exact integers from a part of the rows, in one pass. Those of all parts are added up.
+    """Computes exact integers from a part of the rows, in one pass; those of all parts are added up.
 
     Attributes:
-        shapes: Shapes of the answers, known before any row is read.
+        shapes: Shapes of the answers, fixed before any row is read.
     """
 
     @property
@@ -30,8 +30,9 @@ class Job(Protocol):
 
 
 class GroupJob(Protocol):
-    """As `Job`, from matrices of the codes of `columns`, one line a row; its answers add up over parts that keep rows
-    with equal codes together.
+    """Computes exact integers from code matrices of `columns`, one line per row.
+
+    Its answers add up over parts that keep rows with equal codes together.
     """
 
     @property
@@ -42,10 +43,10 @@ class GroupJob(Protocol):
 
 
 class CountedRows(Protocol):
-    """Rows that can be counted, wherever they are: private ones, or those that a model made up.
+    """Rows that can be counted: private ones, or simulated ones.
 
     Attributes:
-        schema: The coordinates that codes are of.
+        schema: The columns of the codes.
         exact_rows: Number of rows: private under add-remove.
         votes: Whether the rows of a person share one vote, so that counts are in parts of 2^-20.
     """
@@ -57,17 +58,17 @@ class CountedRows(Protocol):
     @property
     def votes(self) -> bool: ...
 
-    def summed(self, job: Job) -> tuple[Ints, ...]:
+    def run_job(self, job: Job) -> tuple[Ints, ...]:
         """Return the answers of a job for all rows."""
         ...
 
-    def summed_groups(self, job: GroupJob) -> tuple[Ints, ...]:
+    def run_group_job(self, job: GroupJob) -> tuple[Ints, ...]:
         """Return the answers of a job that needs rows with equal codes together."""
         ...
 
 
-def added(shapes: Sequence[tuple[int, ...]], parts: Iterator[tuple[Ints, ...]]) -> tuple[Ints, ...]:
-    """The sum of answers over parts of the rows; zeros if there are none."""
+def add_parts(shapes: Sequence[tuple[int, ...]], parts: Iterator[tuple[Ints, ...]]) -> tuple[Ints, ...]:
+    """Add up the answers of a job over parts of the rows."""
     total = tuple(np.zeros(shape, dtype=np.int64) for shape in shapes)
     for part in parts:
         for sums, more in zip(total, part, strict=True):
@@ -76,7 +77,7 @@ def added(shapes: Sequence[tuple[int, ...]], parts: Iterator[tuple[Ints, ...]]) 
 
 
 class CodedPart(ABC):
-    """Rows as base codes; so many threads may work on them."""
+    """Rows as base codes, and the number of threads that may work on them."""
 
     schema: Schema
     threads: int
@@ -87,27 +88,24 @@ class CodedPart(ABC):
         """Whether the rows of a person share one vote, so that counts are in parts of 2^-20."""
 
     @abstractmethod
-    def coded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
-        """One pass over the codes of the given columns, wherever they are."""
+    def read_codes(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+        """Read the codes of the given columns in one pass."""
 
     def batches(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
-        """The same; where rows share no votes, one that would count other than once is refused."""
-        for batch in self.coded(columns):
+        """Read the codes in one pass; weights other than 1 are refused unless rows share votes."""
+        for batch in self.read_codes(columns):
             if batch.weight != 1 and not self.votes:
-                raise DoorError("rows that share no votes count one each")
+                raise DoorError("a row must have weight 1 unless rows share votes")
             yield batch
 
     def code_matrix_batches(self, columns: Sequence[str], rows: int = 1 << 16) -> Iterator[Codes]:
-        """One pass over the codes of the given columns as matrices, one row of codes per row, at most `rows` high.
-
-        What rows count is not told, so those that share votes are refused.
-        """
+        """Read the codes as matrices of at most `rows` rows; rows that share votes are refused, as weights are lost."""
         if self.votes:
-            raise DoorError("rows that share votes cannot be worked on as if each counted one")
+            raise DoorError("rows that share votes cannot be processed as if each had weight 1")
         return (codes for codes, _ in self.weighted_matrices(columns, rows))
 
     def weighted_matrices(self, columns: Sequence[str], rows: int = 1 << 16) -> Iterator[tuple[Codes, int]]:
-        """The same, with what each row of a matrix counts."""
+        """Read the codes as matrices of at most `rows` rows, each with the weight of its rows."""
         for batch in self.batches(columns):
             for start in range(0, batch.rows, rows):
                 matrix = np.empty((min(rows, batch.rows - start), len(columns)), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""What exact counting will do, worked out and checked before any row is read: features, tables, sizes, refusals."""
+"""Plans of exact counting, made and checked before any row is read: features, tables, sizes, refusals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklar.errors import TableTooLargeError, UsageError
 from sklar.schema import Schema
 
 MAX_CELLS, MAX_BYTES = 2**31, 2 << 30
-"""Of one table, and of all that are counted at once: what a fit may hold in memory for counts."""
+"""Most cells of one table, and most bytes of all tables that are counted at once."""
 
 Lookup = npt.NDArray[Any]
 TableSpec = tuple[Sequence[str], Sequence[Lookup] | None]
@@ -61,17 +61,17 @@ class CountingPlan:
 
 
 def plan_counts(schema: Schema, specs: Sequence[TableSpec], max_bytes: int = MAX_BYTES) -> CountingPlan:
-    """Check requests against the schema and the memory limit, and merge what is asked for twice."""
+    """Check requests against the schema and the memory limit, and merge equal ones."""
     known = _Features(schema)
     tables: dict[tuple[int, ...], int] = {}
     answers = [tables.setdefault(known.axes(columns, lookups), len(tables)) for columns, lookups in specs]
     plan = CountingPlan(features=tuple(known.listed), tables=tuple(tables), answers=tuple(answers))
-    _require_room(plan, max_bytes)
+    _require_memory(plan, max_bytes)
     return plan
 
 
 class _Features:
-    """Numbers the distinct features as they are met. There may be half a million tables of them, so this is quick."""
+    """Numbers the distinct features in order of appearance; fast, since there may be half a million tables."""
 
     def __init__(self, schema: Schema):
         self.schema = schema
@@ -81,7 +81,7 @@ class _Features:
         self._digests: dict[int, bytes] = {}
 
     def axes(self, columns: Sequence[str], lookups: Sequence[Lookup] | None) -> tuple[int, ...]:
-        """The features of a table by number."""
+        """Return the features of a table by number."""
         if lookups is not None:
             if len(lookups) != len(columns):
                 raise UsageError(f"a recoded table needs one lookup for each of its {len(columns)} columns")
@@ -93,15 +93,15 @@ class _Features:
 
     def _plain_number(self, column: str) -> int:
         if column not in self._plain:
-            self.listed.append(_feature(self.schema, column, None))
+            self.listed.append(_make_feature(self.schema, column, None))
             self._plain[column] = len(self.listed) - 1
         return self._plain[column]
 
     def _recoded_number(self, column: str, lookup: Lookup) -> int:
-        key = (column, _digest(lookup, self._digests))
+        key = (column, _hash_lookup(lookup, self._digests))
         if key not in self._recoded:
-            feature = _feature(self.schema, column, lookup)
-            if np.array_equal(lookup, np.arange(len(lookup))):  # nothing is recoded
+            feature = _make_feature(self.schema, column, lookup)
+            if np.array_equal(lookup, np.arange(len(lookup))):  # the lookup changes no code
                 self._recoded[key] = self._plain_number(column)
             else:
                 self.listed.append(feature)
@@ -109,14 +109,14 @@ class _Features:
         return self._recoded[key]
 
 
-def _digest(lookup: Lookup, known: dict[int, bytes]) -> bytes:
-    """Equal lookups get equal keys, so that they are applied once; arrays seen before are not hashed again."""
+def _hash_lookup(lookup: Lookup, known: dict[int, bytes]) -> bytes:
+    """Return the hash of a lookup, so that equal lookups are applied once; an array is hashed once."""
     if id(lookup) not in known:
         known[id(lookup)] = hashlib.blake2b(lookup.astype(np.int64).tobytes(), digest_size=16).digest()
     return known[id(lookup)]
 
 
-def _feature(schema: Schema, column: str, lookup: Lookup | None) -> Feature:
+def _make_feature(schema: Schema, column: str, lookup: Lookup | None) -> Feature:
     if column not in schema or not schema[column].modelled:
         raise UsageError(f"'{column}' is not a modelled column of the schema")
     size = schema[column].size
@@ -127,7 +127,7 @@ def _feature(schema: Schema, column: str, lookup: Lookup | None) -> Feature:
     return Feature(column=column, lookup=lookup, groups=int(lookup.max()) + 1)
 
 
-def _require_room(plan: CountingPlan, max_bytes: int) -> None:
+def _require_memory(plan: CountingPlan, max_bytes: int) -> None:
     groups = [feature.groups for feature in plan.features]
     total = 0
     for table, axes in enumerate(plan.tables):
@@ -136,9 +136,12 @@ def _require_room(plan: CountingPlan, max_bytes: int) -> None:
         if cells > MAX_CELLS or 8 * cells > max_bytes:
             _refuse_table(plan, table, max_bytes)
     if total > max_bytes:
+        order = sorted(plan.features, key=lambda feature: -feature.groups)
+        columns = dict.fromkeys(f"'{feature.column}' ({feature.groups:,})" for feature in order)
+        largest = ", ".join(list(columns)[:3])
         raise TableTooLargeError(
-            f"the {len(plan.tables):,} tables asked for at once would take {_bytes(total)}, more than "
-            f"{_bytes(max_bytes)}; use coarser grids (bins) for the largest columns: {', '.join(_largest(plan))}"
+            f"the {len(plan.tables):,} tables requested at once would take {_format_bytes(total)}, more than "
+            f"{_format_bytes(max_bytes)}; use coarser grids (bins) for the largest columns: {largest}"
         )
 
 
@@ -146,17 +149,12 @@ def _refuse_table(plan: CountingPlan, table: int, max_bytes: int) -> None:
     cells = plan.cells(table)
     names = ", ".join(f"'{plan.features[f].column}' ({plan.features[f].groups:,})" for f in plan.tables[table])
     raise TableTooLargeError(
-        f"a table over {names} would have {cells:,} cells ({_bytes(8 * cells)}), more than fit into "
-        f"{_bytes(max_bytes)}; use fewer columns or coarser grids (bins) for them"
+        f"a table over {names} would have {cells:,} cells ({_format_bytes(8 * cells)}), more than fit into "
+        f"{_format_bytes(max_bytes)}; use fewer columns or coarser grids (bins) for them"
     )
 
 
-def _largest(plan: CountingPlan) -> list[str]:
-    order = sorted(plan.features, key=lambda feature: -feature.groups)
-    return list(dict.fromkeys(f"'{feature.column}' ({feature.groups:,})" for feature in order))[:3]
-
-
-def _bytes(count: int) -> str:
+def _format_bytes(count: int) -> str:
     for unit, size in (("GB", 10**9), ("MB", 10**6)):
         if count >= size:
             return f"{count / size:,.1f} {unit}"
@@ -164,25 +162,25 @@ def _bytes(count: int) -> str:
 
 
 GROUP_BYTES = 256 << 20
-"""Code matrices of about this size are held at once."""
+"""Approximate size of the code matrices in memory at one time."""
 
 
-def group_count(rows: int, columns: int) -> int:
-    """Into how many parts the rows are cut."""
+def count_groups(rows: int, columns: int) -> int:
+    """Return the number of groups into which rows are divided so that each fits into memory."""
     return max(1, -(-rows * columns * 4 // GROUP_BYTES))
 
 
-def grouped_codes(rows: CodedPart, columns: Sequence[str], groups: int) -> Iterator[Codes]:
-    """Code matrices that together hold every row once; rows with equal codes are in the same one."""
+def read_code_groups(rows: CodedPart, columns: Sequence[str], groups: int) -> Iterator[Codes]:
+    """Yield code matrices that together contain every row once; rows with equal codes are in the same matrix."""
     for group in range(groups):
         parts = [np.zeros((0, len(columns)), np.int32)]
         for codes in rows.code_matrix_batches(columns):
-            parts.append(codes if groups == 1 else codes[groups_of(codes, groups) == group])
+            parts.append(codes if groups == 1 else codes[assign_groups(codes, groups) == group])
         yield np.concatenate(parts)
 
 
-def groups_of(codes: Codes, groups: int) -> Ints:
-    """Group of each row, by a hash of its codes alone: all of its bits depend on all codes, and collisions are fine."""
+def assign_groups(codes: Codes, groups: int) -> Ints:
+    """Return the group of each row, by a hash of its codes alone; collisions do no harm."""
     words = np.full(len(codes), 0x9E3779B97F4A7C15, dtype=np.uint64)
     for column in codes.T:
         words = (words ^ column.astype(np.uint64)) * np.uint64(0xD6E8FEB86659FD93)

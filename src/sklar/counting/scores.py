@@ -11,14 +11,14 @@ from sklar.arrays import Floats, Ints
 from sklar.errors import DoorError
 from sklar.release.choices import Score, SplitNorms, TableDistance, TailNorms
 
-POINT = 16
+POINT_BITS = 16
 """Distances are computed in whole multiples of 2^-16."""
-LARGEST = 2.0**51
-"""The sum of all estimates of a candidate stays below this many of them."""
+MAX_ESTIMATE_SUM = 2.0**51
+"""Most multiples in the sum of all estimates of a candidate, so that sums are exact."""
 
 
 def exact_scores(score: Score, exact_tables: Sequence[Ints], unit: Unit) -> Floats:
-    """The score of every candidate. Tables of votes are in parts of 2^-20, and so are then all norms of them."""
+    """Return the score of every candidate. Tables of votes, and their norms, are in parts of 2^-20."""
     if isinstance(score, TailNorms):
         return exact_tail_norms(score, exact_tables[0], unit.resolution)
     if isinstance(score, SplitNorms):
@@ -27,18 +27,18 @@ def exact_scores(score: Score, exact_tables: Sequence[Ints], unit: Unit) -> Floa
 
 
 def exact_tail_norms(score: TailNorms, exact_table: Ints, resolution: float = 1.0) -> Floats:
-    """Minus the norm of all but the 1, 2, ... lowest frequencies of a histogram, minus the penalty."""
+    """Return minus the norm of all but the 1, 2, ... lowest frequencies of a histogram, minus the penalty."""
     from scipy.fft import dct  # not at import time: slow to load
 
     power = np.asarray(dct(exact_table * resolution, norm="ortho")) ** 2
     if len(score.penalties) > len(power):
-        raise DoorError("a histogram has as many frequencies as bins")
+        raise DoorError("there are more penalties than bins of the histogram")
     dropped = np.array([power[kept:].sum() for kept in range(1, len(score.penalties) + 1)])
     return -np.sqrt(dropped) - score.penalties
 
 
 def exact_split_norms(score: SplitNorms, exact_table: Ints) -> Floats:
-    """Minus the distance of a histogram from the means of its runs, for every beginning of the last run."""
+    """Return minus the distance of a histogram from the means of its runs, for every beginning of the last run."""
     errors = squared_errors(exact_table[: score.end])
     best = errors[0]  # of the first bins in one run, by their number
     for _ in range(score.runs - 2):
@@ -48,7 +48,7 @@ def exact_split_norms(score: SplitNorms, exact_table: Ints) -> Floats:
 
 
 def squared_errors(exact_counts: Ints) -> Floats:
-    """Squared distance of bins start, ..., end - 1 from their mean, at [start, end]; infinite where there is no bin."""
+    """Return the squared distance of bins start, ..., end - 1 from their mean, at [start, end]; else infinite."""
     bins = len(exact_counts)
     wide: type = np.int64 if int(exact_counts.sum()) ** 2 * bins < 2**62 else object
     counts = exact_counts.astype(wide)
@@ -59,35 +59,33 @@ def squared_errors(exact_counts: Ints) -> Floats:
 
 
 def exact_distances(score: TableDistance, exact_tables: Sequence[Ints], bits: int = 0) -> Floats:
-    """L1 distance between each candidate's exact counts and its public estimate, plus its public bonus.
+    """Return the L1 distance between each candidate's exact counts and its public estimate, plus its public bonus.
 
     Counts are in parts of 2^-bits.
     """
     bonuses = score.bonuses or (0.0,) * len(score.candidates)
     scored = zip(exact_tables, score.candidates, bonuses, strict=True)
-    return np.array([_distance(exact, candidate.estimate, bonus, bits) for exact, candidate, bonus in scored])
+    return np.array([_compute_distance(exact, candidate.estimate, bonus, bits) for exact, candidate, bonus in scored])
 
 
-def _distance(exact: Ints, estimate: Floats, bonus: float, bits: int) -> float:
-    """One such score, in whole multiples of 2^-16, or of parts of a vote, and without any rounding but that of public
-    numbers to them.
-    """
-    point = max(POINT, bits)
-    rounded, added = _in_points(estimate, bonus, point)
+def _compute_distance(exact: Ints, estimate: Floats, bonus: float, bits: int) -> float:
+    """Compute one score in whole multiples of 2^-16, or of parts of a vote: only public numbers are rounded."""
+    point = max(POINT_BITS, bits)
+    rounded, added = _round_to_points(estimate, bonus, point)
     return float(np.abs(exact * 2 ** (point - bits) - rounded).sum() + added) / 2**point
 
 
-def check_estimates(score: Score, unit: Unit) -> None:
-    """Refuse public estimates too large for exact sums, before anything is charged."""
+def require_exact_estimates(score: Score, unit: Unit) -> None:
+    """Refuse public estimates too large for exact sums."""
     if isinstance(score, TableDistance):
-        point = max(POINT, VOTE_BITS if unit.votes else 0)
+        point = max(POINT_BITS, VOTE_BITS if unit.votes else 0)
         for candidate, bonus in zip(score.candidates, score.bonuses or (0.0,) * len(score.candidates), strict=True):
-            _in_points(candidate.estimate, bonus, point)
+            _round_to_points(candidate.estimate, bonus, point)
 
 
-def _in_points(estimate: Floats, bonus: float, point: int) -> tuple[Floats, int]:
-    """Public numbers in whole multiples of 2^-point."""
+def _round_to_points(estimate: Floats, bonus: float, point: int) -> tuple[Floats, int]:
+    """Round public numbers to whole multiples of 2^-point."""
     rounded, added = np.rint(estimate * 2**point), round(bonus * 2**point)
-    if not float(np.abs(rounded).sum()) + abs(added) < LARGEST:
+    if not float(np.abs(rounded).sum()) + abs(added) < MAX_ESTIMATE_SUM:
         raise DoorError(f"the estimates and the bonus of a candidate must sum to less than 2^{51 - point}")
     return rounded, added

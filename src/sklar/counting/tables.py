@@ -18,16 +18,16 @@ from sklar.counting.plans import MAX_BYTES, CountingPlan, Lookup, TableSpec, pla
 from sklar.counting.two_valued import (
     BinaryWork,
     SinglesWork,
-    binary_work,
-    exact_ones_of_all,
-    known_singles,
-    singles_work,
-    two_by_two,
+    exact_pair_ones,
+    fill_two_by_two,
+    plan_binary_pairs,
+    plan_singles,
+    reuse_known_singles,
 )
 from sklar.errors import TableTooLargeError
 
-DERIVED_CELLS = 1 << 20
-"""A table may be summed out of a bigger one of up to this size instead of being counted."""
+MAX_DERIVED_CELLS = 1 << 20
+"""A table may be derived by summing a larger one of at most this size, instead of being counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,35 +46,35 @@ class CountJob:
 
 
 def exact_counts(rows: CountedRows, specs: Sequence[TableSpec], *, max_bytes: int = MAX_BYTES) -> tuple[Ints, ...]:
-    """Count all tables in one pass.
+    """Count all tables in one pass over the rows.
 
     Args:
-        rows: The private rows.
-        specs: For each table its columns, and one lookup from base code to group a column, or None for base codes.
-        max_bytes: Refuse, before any row is read, tables that together would take more.
+        rows: The rows.
+        specs: For each table its columns, and one lookup from base code to group per column, or None for base codes.
+        max_bytes: Memory limit: larger tables are refused before any row is read.
 
     Returns:
-        One int64 array a table; axis j has as many entries as column j has codes, or its lookup groups.
+        One int64 array per table; axis j has one entry for each code of column j, or for each group of its lookup.
     """
     plan = plan_counts(rows.schema, specs, max_bytes)
-    found = known_singles(rows, plan) or rows.summed(CountJob(plan=plan))
+    found = reuse_known_singles(rows, plan) or rows.run_job(CountJob(plan=plan))
     given: set[int] = set()
     answers: list[Ints] = []
-    for answer in plan.answers:
+    for answer in plan.answers:  # a table that answers two requests is copied: no two answers share memory
         answers.append(found[answer].copy() if answer in given else found[answer])
         given.add(answer)
     return tuple(answers)
 
 
 def _count_plan(rows: CodedPart, plan: CountingPlan) -> dict[int, Ints]:
-    """Counts of each of the plan's tables: binary pairs by their bits, some by summing others, the rest row by row."""
-    binary = binary_work(plan)
+    """Count each of the plan's tables: binary pairs by their bits, some by summing others, the rest row by row."""
+    binary = plan_binary_pairs(plan)
     done = {*binary.pairs, *binary.singles} if binary else set[int]()
-    derived = derivable(plan, done)
+    derived = find_derivable(plan, done)
     rest = [t for t in range(len(plan.tables)) if t not in done and t not in derived]
-    singles = singles_work(plan, rest)
+    singles = plan_singles(plan, rest)
     works: list[BinaryWork | SinglesWork | TallyWork] = [work for work in (binary, singles) if work is not None]
-    works += tally_works(plan, [t for t in rest if singles is None or t not in singles.tables])
+    works += plan_tallies(plan, [t for t in rest if singles is None or t not in singles.tables])
     with ThreadPoolExecutor(rows.threads) as pool:
         for batch in rows.batches(plan.columns):
             for work in works:
@@ -87,23 +87,23 @@ def _count_plan(rows: CodedPart, plan: CountingPlan) -> dict[int, Ints]:
     return found
 
 
-def derivable(plan: CountingPlan, done: set[int]) -> dict[int, tuple[int, int]]:
-    """For one-way tables, a counted table of moderate size with the same feature, and the feature's axis in it."""
+def find_derivable(plan: CountingPlan, done: set[int]) -> dict[int, tuple[int, int]]:
+    """Find, for one-way tables, a counted table of moderate size with the same feature, and its axis."""
     singles = {axes[0]: t for t, axes in enumerate(plan.tables) if len(axes) == 1 and t not in done}
     found: dict[int, tuple[int, int]] = {}
     for table, axes in enumerate(plan.tables if singles else ()):
-        if len(axes) > 1 and any(f in singles for f in axes) and plan.cells(table) <= DERIVED_CELLS:
+        if len(axes) > 1 and any(f in singles for f in axes) and plan.cells(table) <= MAX_DERIVED_CELLS:
             found |= {singles.pop(f): (table, axis) for axis, f in enumerate(axes) if f in singles}
     return found
 
 
 STACK_BYTES = 32 << 20
-"""Features are recoded for as many rows at a time as fit here."""
+"""Memory for the recoded features of the rows that are counted at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TallyWork:
-    """Tables that share a width of codes, laid out for the kernel `tally`: see there for the last five.
+    """Tables whose codes have one type, laid out for the kernel `tally`, which describes the last five attributes.
 
     Attributes:
         tables: The plan's tables by number.
@@ -138,12 +138,12 @@ class TallyWork:
                 future.result()
 
     def counts(self) -> dict[int, Ints]:
-        """The counts so far, by the plan's table."""
+        """Return the counts so far, by the plan's table."""
         bounds = zip(self.tables, self.out_starts[:-1], self.out_starts[1:], strict=True)
         return {table: self.out[low:high].reshape(self.plan.shape(table)) for table, low, high in bounds}
 
     def _stack(self, batch: CodeBatch, part: slice, pool: ThreadPoolExecutor, threads: int) -> npt.NDArray[Any]:
-        """The features of some rows of a batch, one row of the matrix each."""
+        """Return the features of some rows of a batch, one row of the matrix each."""
         from sklar.counting.tallies import recode
 
         stack = np.empty((len(self.features), part.stop - part.start), dtype=self.dtype)
@@ -162,16 +162,16 @@ class TallyWork:
         return stack
 
 
-def tally_works(plan: CountingPlan, tables: Sequence[int]) -> list[TallyWork]:
-    """Group tables by a type that holds the codes of all their features: one byte or four, each a loop to compile."""
+def plan_tallies(plan: CountingPlan, tables: Sequence[int]) -> list[TallyWork]:
+    """Group tables by the type of their codes: one byte or four, each a loop to compile."""
     groups: dict[str, list[int]] = {}
     for table in tables:
         largest = max(plan.shape(table), default=1)
         groups.setdefault("uint8" if largest <= 256 else "uint32", []).append(table)
-    return [_work(plan, group, np.dtype(name)) for name, group in groups.items()]
+    return [_lay_out_tables(plan, group, np.dtype(name)) for name, group in groups.items()]
 
 
-def _work(plan: CountingPlan, tables: Sequence[int], dtype: np.dtype[Any]) -> TallyWork:
+def _lay_out_tables(plan: CountingPlan, tables: Sequence[int], dtype: np.dtype[Any]) -> TallyWork:
     numbers = tuple(dict.fromkeys(f for t in tables for f in plan.tables[t]))
     row = {feature: at for at, feature in enumerate(numbers)}
     place = {name: at for at, name in enumerate(plan.columns)}
@@ -194,9 +194,9 @@ def _work(plan: CountingPlan, tables: Sequence[int], dtype: np.dtype[Any]) -> Ta
     )
 
 
-def require_pair_room(columns: Sequence[str], sizes: Sequence[int], max_bytes: int = MAX_BYTES) -> None:
-    """Refuse, before any row is read, tables that together would take more than `max_bytes`."""
-    total = 8 * pair_cell_count(sizes)
+def require_pair_memory(columns: Sequence[str], sizes: Sequence[int], max_bytes: int = MAX_BYTES) -> None:
+    """Refuse tables of all pairs that together would take more than `max_bytes`."""
+    total = 8 * count_pair_cells(sizes)
     if total <= max_bytes:
         return
     order = sorted(range(len(sizes)), key=lambda j: -sizes[j])[:3]
@@ -207,17 +207,17 @@ def require_pair_room(columns: Sequence[str], sizes: Sequence[int], max_bytes: i
     )
 
 
-def pair_cell_count(sizes: Sequence[int]) -> int:
-    """Number of cells of the tables of all pairs: ((sum s)^2 - sum s^2) / 2."""
+def count_pair_cells(sizes: Sequence[int]) -> int:
+    """Return the number of cells of the tables of all pairs: ((sum s)^2 - sum s^2) / 2."""
     return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
 
 
 def exact_pair_counts(rows: CountedRows, columns: Sequence[str], lookups: Sequence[Lookup]) -> Ints:
-    """Tables of the pairs (0, 1), (0, 2), ..., one after the other, each with its later column running fastest."""
+    """Count the tables of the pairs (0, 1), (0, 2), ..., one after the other, each with its later column fastest."""
     if all(len(lookup) == 2 and lookup[0] == 0 and lookup[1] == 1 for lookup in lookups):
-        (ones, total), (first, second) = exact_ones_of_all(rows, columns), np.triu_indices(len(columns), 1)
+        (ones, total), (first, second) = exact_pair_ones(rows, columns), np.triu_indices(len(columns), 1)
         single = ones.diagonal()
-        return two_by_two(ones[first, second], single[first], single[second], total).ravel()
+        return fill_two_by_two(ones[first, second], single[first], single[second], total).ravel()
     specs: list[TableSpec] = [
         ((columns[j], columns[k]), (lookups[j], lookups[k])) for j, k in combinations(range(len(columns)), 2)
     ]

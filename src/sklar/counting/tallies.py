@@ -1,4 +1,4 @@
-"""Adding rows of codes to tables of counts."""
+"""Kernels that add rows of codes to tables of counts."""
 
 # pyright: reportMissingParameterType=false
 from __future__ import annotations
@@ -10,14 +10,14 @@ from sklar.arrays import compiled, compiled_part
 LOCAL_CELLS = 4096
 """Tables up to this size are first counted in four interleaved copies."""
 SUB_ROWS = 1 << 14
-"""Rows worked on at a time, so that their codes stay in the cache while all tables pass over them."""
+"""Rows processed at a time, so that their codes stay in the cache for all tables."""
 CHUNK_ROWS = 1 << 11
 """Rows whose cells in one table are found before they are counted: they stay in the first-level cache."""
 
 
 @compiled()
 def recode(codes, lookup, out):
-    """out[i] = lookup[codes[i]]."""
+    """Set out[i] to lookup[codes[i]]."""
     for i in range(len(codes)):
         out[i] = lookup[codes[i]]
 
@@ -34,7 +34,7 @@ def tally(stack, axes, axis_starts, shape, out, out_starts, tables, weight):
         out: Counts of all tables, each in C order.
         out_starts: Where each table's counts start, and the end of the last.
         tables: The tables to count.
-        weight: What a row counts, the same for all of them: a whole number.
+        weight: Weight of each row, a whole number.
     """
     local, cells = np.zeros((4, LOCAL_CELLS), dtype=np.uint32), np.empty(CHUNK_ROWS, dtype=np.uint32)
     for low in range(0, stack.shape[1], SUB_ROWS):
@@ -59,7 +59,7 @@ def tally(stack, axes, axis_starts, shape, out, out_starts, tables, weight):
 
 @compiled_part()
 def _fill_cells(stack, axes, shape, at, cells):
-    """The cell of each row, from row `at` on, in the table on these axes: 0 in one without axes."""
+    """Find the cell of each row, from row `at` on, in the table on these axes: 0 in one without axes."""
     if len(axes) == 0:
         cells[:] = 0
         return
@@ -74,7 +74,7 @@ def _fill_cells(stack, axes, shape, at, cells):
 
 @compiled_part()
 def _tally_small(cells, local):
-    """Four copies in turn, so that equal neighbours do not wait for each other's store."""
+    """Count in four copies in turn, so that equal neighbours do not wait for each other's store."""
     whole = len(cells) - len(cells) % 4
     for i in range(0, whole, 4):
         local[0, np.uintp(cells[i])] += np.uint32(1)
@@ -86,8 +86,8 @@ def _tally_small(cells, local):
 
 
 @compiled()
-def text_buckets(data, begins, ends, valid, longest, mask, out):
-    """Bucket of each text of 1 to `longest` bytes, -1 for all others. Equal texts share a bucket."""
+def hash_texts(data, begins, ends, valid, longest, mask, out):
+    """Return the bucket of each text of 1 to `longest` bytes, -1 for all others. Equal texts share a bucket."""
     for i in range(len(begins)):
         start, end = begins[i], ends[i]
         if not valid[i] or end == start or end - start > longest:
@@ -102,7 +102,7 @@ def text_buckets(data, begins, ends, valid, longest, mask, out):
 
 @compiled()
 def tally_buckets(buckets, counts):
-    """Add 1 to the bucket of each row that has one; a bucket that is full stays full, and never begins anew."""
+    """Add 1 to the bucket of each row that has one; counters saturate instead of wrapping around."""
     for i in range(len(buckets)):
         if buckets[i] >= 0 and counts[buckets[i]] != np.uint32(0xFFFFFFFF):
             counts[buckets[i]] += np.uint32(1)

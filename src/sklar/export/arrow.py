@@ -1,4 +1,4 @@
-"""Sampled values as Arrow tables with the types of the schema, columns in schema order."""
+"""Convert sampled values to Arrow tables with the types and column order of the schema."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sklar.schema.table import Schema
 from sklar.schema.zones import zone_clock
 
 pc: Any = pyarrow.compute
-"""Its functions are made at run time, so type checkers do not know them."""
+"""Typed as Any: its functions are created at run time, so type checkers do not find them."""
 
 CHUNK_ROWS = 262_144
 """Rows of one chunk: text of one chunk must stay below the 2 GB that Arrow strings can address."""
@@ -26,13 +26,13 @@ TICK_MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
 def arrow_schema(schema: Schema) -> pa.Schema:
-    """Arrow names and types of a sample."""
+    """Return the Arrow names and types of a sample."""
     kept = [(name, column) for name, column in schema.items() if not isinstance(column, Ignore)]
     return pa.schema([pa.field(name, arrow_type(c), nullable=getattr(c, "nullable", False)) for name, c in kept])
 
 
 def arrow_type(column: Column) -> pa.DataType:
-    """Arrow type of one column."""
+    """Return the Arrow type of one column."""
     if isinstance(column, Labels):
         return pa.int64() if column.integer_labels else pa.string()
     if isinstance(column, Boolean):
@@ -45,7 +45,7 @@ def arrow_type(column: Column) -> pa.DataType:
 
 
 def to_arrow(schema: Schema, table: SampledTable) -> pa.Table:
-    """A sampled table as an Arrow table."""
+    """Convert a sampled table to an Arrow table."""
     types, rows = arrow_schema(schema), row_count(table)
     batches = [
         pa.record_batch(
@@ -57,7 +57,7 @@ def to_arrow(schema: Schema, table: SampledTable) -> pa.Table:
 
 
 def bits_to_arrow(names: Sequence[str], bits: np.ndarray) -> pa.Table:
-    """A table of zeros and ones, one column a name."""
+    """Return a table of zeros and ones, one column per name."""
     return pa.table([pa.array(bits[:, at]) for at in range(len(names))], names=list(names))
 
 

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written beside their place, synced, then renamed."""
+"""Atomic files: written to a temporary file beside the target, synced, then renamed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ PathLike = str | os.PathLike[str]
 
 @contextmanager
 def atomic_file(path: PathLike, *, mode: int | None = None) -> Generator[BinaryIO]:
-    """A binary file to write; it takes its place when the block ends, and leaves no trace when the block fails.
+    """Open a binary file that replaces the target when the block ends, and is removed when the block fails.
 
-    Devices and pipes are written directly: a rename would replace them. A symbolic link is followed. Permissions are
-    those of any new file unless a `mode` is given.
+    Devices and pipes are written directly, since a rename would replace them. Symbolic links are followed. Permissions
+    are those of any new file unless a `mode` is given.
     """
     place = os.path.realpath(os.fspath(path))
     try:
@@ -37,14 +37,14 @@ def atomic_file(path: PathLike, *, mode: int | None = None) -> Generator[BinaryI
 
 
 def write_bytes(path: PathLike, data: bytes, *, mode: int | None = None) -> None:
-    """All of a file at once, likewise."""
+    """Write a whole file atomically."""
     with atomic_file(path, mode=mode) as file:
         file.write(data)
 
 
 @contextmanager
 def standard_output() -> Generator[BinaryIO]:
-    """Standard output as a binary file; a full disk or closed pipe behind it is met inside the block."""
+    """Open standard output as a binary file; errors of a full disk or closed pipe occur inside the block."""
     try:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -55,27 +55,27 @@ def standard_output() -> Generator[BinaryIO]:
 
 
 def make_folder(path: PathLike, mode: int = 0o777) -> Path:
-    """A folder, made if it is not there."""
+    """Create a folder if it does not exist, and return it."""
     place = Path(path)
     try:
         place.mkdir(mode, parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"cannot make the folder {place}: {reason(error)}.") from None
+        raise OutputError(f"cannot create the folder {place}: {reason(error)}.") from None
     return place
 
 
 def require_folder(path: PathLike) -> None:
-    """Refuse a folder that cannot be made, or written to; it is not made yet."""
+    """Refuse a folder that cannot be created or written to, without creating it."""
     place = Path(path)
     there = next(one for one in (place, *place.parents) if one.exists())
     try:
         require_writable(there / "_")
     except OutputError:
-        raise OutputError(f"cannot write to the folder {place}: nothing can be made in {there}.") from None
+        raise OutputError(f"cannot write to the folder {place}: {there} is not writable.") from None
 
 
 def require_writable(path: PathLike) -> None:
-    """Refuse a place that cannot be written before any work, or privacy, is spent on what should go there."""
+    """Refuse a path that cannot be written, before any work is done or budget is spent."""
     place = os.path.realpath(os.fspath(path))
     folder = os.path.dirname(place)
     if os.path.isdir(place):
@@ -95,35 +95,35 @@ def require_writable(path: PathLike) -> None:
 
 
 def refuse_overwriting(path: PathLike, *, force: bool) -> None:
-    """Refuse to replace a file, before any work or privacy is spent, unless `force` allows it."""
+    """Refuse to replace a file, before any work is done or budget is spent, unless `force` is given."""
     if not force and os.path.isfile(os.fspath(path)):  # pipes and devices are written to, not replaced
-        raise OutputError(f"{os.fspath(path)} is there already; force=True (--force) overwrites it.")
+        raise OutputError(f"{os.fspath(path)} already exists; force=True (--force) overwrites it.")
 
 
 def refuse_replacing(outputs: Sequence[PathLike | None], inputs: Sequence[Any]) -> None:
-    """Refuse outputs that are one file, or a file that is read or charged: not even `force` overwrites those.
+    """Refuse outputs that are the same file, or that are read or charged: not even `force` overwrites those.
 
-    Inputs that are no paths of files, as data frames and addresses of databases, are passed over.
+    Inputs that are not files, as data frames and addresses of databases, are ignored.
     """
     read = {place for one in inputs if isinstance(one, str | os.PathLike) and (place := _regular_file(one))}
     for output in outputs:
         place = None if output is None else os.path.realpath(os.fspath(output))
         if place in read:
             raise OutputError(
-                f"{output} is a file that is read or charged here, and is never overwritten: name another output."
+                f"{output} is read or charged by this command and is never overwritten: use another output."
             )
         if place is not None and not _is_special(place):
             read.add(place)
 
 
 def _regular_file(path: PathLike) -> str | None:
-    """Where a file is, without links; None if there is none."""
+    """Return the resolved path of an existing file; None if there is none."""
     name = os.fspath(path)
     return os.path.realpath(name) if "\0" not in name and os.path.isfile(name) else None
 
 
 def reason(error: OSError) -> str:
-    """What the system said, without a path."""
+    """Return the message of the system, without a path."""
     return (error.strerror or type(error).__name__).lower()
 
 
@@ -133,7 +133,7 @@ def _open_beside(place: str, mode: int | None) -> Generator[BinaryIO]:
         raise IsADirectoryError(0, "it is a directory")
     folder, name = os.path.split(place)
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
-    # The system itself takes the umask off; to ask for it would set it, for all threads, if only for a moment.
+    # The system applies the umask. Reading it in Python would set it for all threads, if only briefly.
     handle = open_file(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666 if mode is None else 0o600)
     file = os.fdopen(handle, "wb")
     try:

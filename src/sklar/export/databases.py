@@ -1,7 +1,7 @@
-"""Samples as tables of databases: written in one transaction, so that the table appears whole or not at all.
+"""Write samples to tables of databases, in one transaction, so that a table is complete or absent.
 
-A new table has the types of the sample, or those of another table of the database (`?like=NAME`). A table that is there
-already is filled if it is empty, and keeps its types; one that holds rows is refused.
+A new table has the types of the sample, or those of another table of the database (`?like=NAME`). An existing table is
+filled if it is empty, and keeps its types; one that contains rows is refused.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from sklar.errors import MissingExtraError, OutputError, SklarError
-from sklar.schema.address import TableAddress, identifier, identifiers, literal, unreachable
+from sklar.schema.address import TableAddress, explain_unreachable, quote_identifier, quote_identifiers, quote_literal
 
 STAGE = "sklar_stage"
-"""A temporary table that rows wait in where types are to be changed."""
+"""Name of the temporary table for rows whose types are converted."""
 SQLITE_TYPES = {"int64": "INTEGER", "double": "REAL", "bool": "INTEGER"}
-"""Type of Arrow to that of SQLite; all others are text there."""
+"""SQLite types of Arrow types; all others are text."""
 
 
 class OutputDatabase(Protocol):
     """An open database in a transaction."""
 
     def types(self, table: str) -> dict[str, str] | None:
-        """Names and types of the columns of a table; None if there is none."""
+        """Return names and types of the columns of a table; None if it does not exist."""
         ...
 
     def holds_rows(self, table: str) -> bool: ...
     def write(self, address: TableAddress, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
-        """Write a stream of batches into the table of an address, new or not, with these types or the stream's."""
+        """Write a stream of batches to the table of an address, new or not, with these types or the stream's."""
         ...
 
 
 def write_to_database(
     tables: Iterable[pa.Table], address: TableAddress, written: Callable[[int], None] | None = None
 ) -> None:
-    """Write batches one after the other; at least one, all with the same columns."""
+    """Write batches, at least one, all with the same columns."""
     with _opened(address) as target:
         _write(target, address, iter(tables), written)
 
 
 def write_tables_to_database(tables: Mapping[str, pa.Table], address: TableAddress) -> None:
-    """Write several tables, each under its name; all of them appear, or none."""
+    """Write several tables, each under its name, in one transaction."""
     with _opened(address) as target:
         for name, table in tables.items():
             _write(target, replace(address, table=name), iter([table]), None)
@@ -61,15 +61,15 @@ def _write(
     names = first.schema.names
     missing = [name for name in names if types is not None and name not in types]
     if missing:
-        raise OutputError(f"the table whose types are wanted has no column '{missing[0]}'")
+        raise OutputError(f"the table whose types are used has no column '{missing[0]}'")
     chosen = None if types is None else {name: types[name] for name in names}
     target.write(address, _stream(first, batches, written), chosen, not there)
 
 
 def require_database_output(address: TableAddress) -> None:
-    """Refuse a table that cannot be written before any work is done for it."""
+    """Refuse a table that cannot be written, before any work is done."""
     if address.kind != "postgresql" and not os.path.isdir(os.path.dirname(os.path.abspath(address.connection))):
-        raise OutputError(f"cannot write to {address}: there is no such folder")
+        raise OutputError(f"cannot write to {address}: the folder does not exist")
     if address.kind != "postgresql" and not os.path.exists(address.connection):
         address.name  # noqa: B018 - refuses an address without a table
         return
@@ -78,17 +78,17 @@ def require_database_output(address: TableAddress) -> None:
 
 
 def _wanted(target: OutputDatabase, address: TableAddress) -> tuple[bool, dict[str, str] | None]:
-    """(whether the table is there, types that are wanted)."""
+    """Return whether the table exists, and the types to use."""
     there = target.types(address.name)
     if there is not None and target.holds_rows(address.name):
         raise OutputError(
-            f"the table {address.name} of {address} holds rows already; name a new table, or an empty one"
+            f"the table {address.name} of {address} already contains rows; use a new table, or an empty one"
         )
     if there is not None or address.like is None:
         return there is not None, there
-    like = target.types(".".join(identifier(part) for part in (address.namespace, address.like) if part))
+    like = target.types(".".join(quote_identifier(part) for part in (address.namespace, address.like) if part))
     if like is None:
-        raise OutputError(f"there is no table '{address.like}' in {address} whose types could be taken")
+        raise OutputError(f"there is no table '{address.like}' in {address} to copy the types of")
     return False, like
 
 
@@ -106,7 +106,7 @@ def _stream(first: pa.Table, rest: Iterator[pa.Table], written: Callable[[int], 
 
 @contextmanager
 def _opened(address: TableAddress) -> Generator[OutputDatabase]:
-    """The database in a transaction, which is kept when the block ends and undone when it fails."""
+    """Open the database in a transaction, which is committed when the block ends and rolled back when it fails."""
     fresh = address.kind != "postgresql" and not os.path.exists(address.connection)
     try:
         with OPENERS[address.kind](address) as target:
@@ -119,7 +119,7 @@ def _opened(address: TableAddress) -> Generator[OutputDatabase]:
         _remove(address, fresh)
         if not isinstance(error, Exception):
             raise
-        reason = unreachable(str(error)) or "the database refused the rows"
+        reason = explain_unreachable(str(error)) or "the database refused the rows"
     raise OutputError(f"cannot write to {address}: {reason}. Nothing was written")
 
 
@@ -134,12 +134,10 @@ def _postgres(address: TableAddress) -> Generator[OutputDatabase]:
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
-        raise MissingExtraError(
-            "PostgreSQL needs its driver: pip install '.[postgres]' in the folder of Sklar"
-        ) from None
+        raise MissingExtraError("PostgreSQL needs its driver: pip install '.[postgres]'") from None
     with closing(dbapi.connect(address.connection, autocommit=False)) as connection:
         with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL client_encoding = 'UTF8'")  # whatever the database or the user has by default
+            cursor.execute("SET LOCAL client_encoding = 'UTF8'")  # overrides the default of the database or user
             yield _Postgres(cursor)
         connection.commit()
 
@@ -149,29 +147,31 @@ class _Postgres:
         self._cursor = cursor
 
     def types(self, table: str) -> dict[str, str] | None:
-        found = self._ask(
+        found = self._query(
             "SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute "
-            f"WHERE attrelid = to_regclass({literal(table)}) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+            f"WHERE attrelid = to_regclass({quote_literal(table)}) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
         )
         return dict(found) if found else None
 
     def holds_rows(self, table: str) -> bool:
-        return bool(self._ask(f"SELECT 1 FROM {table} LIMIT 1"))
+        return bool(self._query(f"SELECT 1 FROM {table} LIMIT 1"))
 
     def write(self, address: TableAddress, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
         if types is None:
-            # Of several tables each has its own address; the driver crashes if the name of the table is None.
+            # The driver crashes if the name of the table is None, so each of several tables has its own address.
             named = {"db_schema_name": address.namespace} if address.namespace else {}
             self._cursor.adbc_ingest(address.table, rows, mode="create", **named)
             return
         self._cursor.adbc_ingest(STAGE, rows, mode="create", temporary=True)
         if new:
             self._run(f"CREATE TABLE {address.name} ({_declared(types)})")
-        self._run(f"INSERT INTO {address.name} ({identifiers(types)}) SELECT {_casts(types)} FROM pg_temp.{STAGE}")
+        self._run(
+            f"INSERT INTO {address.name} ({quote_identifiers(types)}) SELECT {_casts(types)} FROM pg_temp.{STAGE}"
+        )
         self._run(f"DROP TABLE pg_temp.{STAGE}")
 
-    def _ask(self, question: str) -> list[tuple[Any, ...]]:
-        self._cursor.execute(question)
+    def _query(self, statement: str) -> list[tuple[Any, ...]]:
+        self._cursor.execute(statement)
         return self._cursor.fetchall()
 
     def _run(self, statement: str) -> None:
@@ -179,7 +179,7 @@ class _Postgres:
 
 
 class _Connected:
-    """What a connection of DuckDB and of SQLite share."""
+    """Common part of the connections to DuckDB and SQLite."""
 
     def __init__(self, connection: Any):
         self._connection = connection
@@ -193,7 +193,7 @@ def _duckdb(address: TableAddress) -> Generator[OutputDatabase]:
     try:
         import duckdb
     except ImportError:
-        raise MissingExtraError("a DuckDB database needs DuckDB: pip install '.[sql]' in the folder of Sklar") from None
+        raise MissingExtraError("a DuckDB database needs DuckDB: pip install '.[sql]'") from None
     with duckdb.connect(address.connection) as connection:
         connection.execute("BEGIN")
         yield _DuckDB(connection)
@@ -203,7 +203,9 @@ def _duckdb(address: TableAddress) -> Generator[OutputDatabase]:
 class _DuckDB(_Connected):
     def types(self, table: str) -> dict[str, str] | None:
         known = self._connection.execute("SELECT schema_name, table_name FROM duckdb_tables()").fetchall()
-        spelled = {name for pair in known for name in (identifiers([pair[1]]), ".".join(map(identifier, pair)))}
+        spelled = {
+            name for pair in known for name in (quote_identifiers([pair[1]]), ".".join(map(quote_identifier, pair)))
+        }
         if table not in spelled:
             return None
         return {str(name): str(kind) for name, kind, *_ in self._connection.execute(f"DESCRIBE {table}").fetchall()}
@@ -215,8 +217,10 @@ class _DuckDB(_Connected):
             return
         if new:
             self._connection.execute(f"CREATE TABLE {address.name} ({_declared(types)})")
-        chosen = ", ".join(f"CAST({identifier(name)} AS {kind})" for name, kind in types.items())
-        self._connection.execute(f"INSERT INTO {address.name} ({identifiers(types)}) SELECT {chosen} FROM {STAGE}")
+        chosen = ", ".join(f"CAST({quote_identifier(name)} AS {kind})" for name, kind in types.items())
+        self._connection.execute(
+            f"INSERT INTO {address.name} ({quote_identifiers(types)}) SELECT {chosen} FROM {STAGE}"
+        )
 
 
 @contextmanager
@@ -240,7 +244,9 @@ class _Sqlite(_Connected):
         places = ", ".join("?" * len(names))
         for batch in rows:
             lines = zip(*(map(_plain, column.to_pylist()) for column in batch.columns), strict=True)
-            self._connection.executemany(f"INSERT INTO {address.name} ({identifiers(names)}) VALUES ({places})", lines)
+            self._connection.executemany(
+                f"INSERT INTO {address.name} ({quote_identifiers(names)}) VALUES ({places})", lines
+            )
 
 
 OPENERS: dict[str, Callable[[TableAddress], AbstractContextManager[OutputDatabase]]] = {
@@ -248,17 +254,17 @@ OPENERS: dict[str, Callable[[TableAddress], AbstractContextManager[OutputDatabas
     "duckdb": _duckdb,
     "sqlite": _sqlite,
 }
-"""Kind of a database to what opens it for writing."""
+"""Functions that open a database for writing, by kind."""
 
 
 def _plain(value: Any) -> Any:
-    """SQLite has no moments: they are ISO text."""
+    """Return a value for SQLite, which has no dates and times: they become ISO text."""
     return value.isoformat() if isinstance(value, date) else value
 
 
 def _declared(types: Mapping[str, str]) -> str:
-    return ", ".join(f"{identifier(name)} {kind}" for name, kind in types.items())
+    return ", ".join(f"{quote_identifier(name)} {kind}" for name, kind in types.items())
 
 
 def _casts(types: Mapping[str, str]) -> str:
-    return ", ".join(f"{identifier(name)}::{kind}" for name, kind in types.items())
+    return ", ".join(f"{quote_identifier(name)}::{kind}" for name, kind in types.items())

@@ -1,9 +1,9 @@
-"""Samples as the data frames that people work with, with the types of one that went in.
+"""Convert samples to data frames, with the types of a given frame.
 
-Of a frame to be like, only names and types are looked at, never a cell, and of types only what no cell can change:
-labels are those of the schema, since the categories of a type may have been collected from rows, and so are plain
-numbers of pandas, whose type one missing value changes. Whoever states the types themselves (`like=df.dtypes`) gets
-them: they are a fact about the rows then, and the caller's to state. What does not fit a type keeps its own.
+Of the given frame only names and types are used, never a cell, and of types only what no cell can change: labels are
+those of the schema, since categories may have been collected from rows, and so are the types of plain numbers of
+pandas, which one missing value changes. Types that the caller states explicitly (`like=df.dtypes`) are used as they
+are. Values that do not fit a type keep their own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sklar.errors import MissingExtraError, UsageError
 from sklar.export.patterns import draw_texts
 from sklar.export.write import texts_of
 from sklar.sample.rng import named_streams, seed_entropy
-from sklar.schema.columns import Boolean, Column, Id, Labels, truth_of
+from sklar.schema.columns import Boolean, Column, Id, Labels, parse_truth
 from sklar.schema.table import Schema
 
 pc: Any = pyarrow.compute
@@ -27,14 +27,14 @@ pc: Any = pyarrow.compute
 LIBRARIES: dict[str, Literal["pandas", "polars", "arrow", "duckdb"]] = {
     "pyarrow": "arrow", "pandas": "pandas", "polars": "polars", "duckdb": "duckdb",
 }  # fmt: skip
-"""What a frame is called, by the package of its class."""
+"""Name of a frame library, by the package of its class."""
 Fill = str | Mapping[str, str | None]
-"""What columns that are left out get: "null" for all of them, or by name a pattern, or None for nulls."""
+"""Content of unmodelled columns: "null" for all of them, or by name a pattern, or None for nulls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Like:
-    """A frame to be like: its library, the type of each column, as the library has it, and the name of its index."""
+    """The form of a frame: its library, the type of each column in that library, and the name of its index."""
 
     form: str
     types: Mapping[str, Any]
@@ -42,14 +42,14 @@ class Like:
 
 
 def read_like(like: Any) -> Like:
-    """The library, names and types of a frame; its cells are not looked at. Or types of pandas, as df.dtypes."""
+    """Return the form of a frame without reading its cells, or of pandas types, as df.dtypes."""
     if isinstance(like, Like):
         return like
     form = form_of(like)
     if isinstance(like, Mapping) or (form == "pandas" and not hasattr(like, "columns")):
         return _stated_types(like)
     if form is None:
-        raise UsageError(f"like is a data frame of pandas, polars, Arrow or DuckDB, not a {type(like).__name__}")
+        raise UsageError(f"like must be a data frame of pandas, polars, Arrow or DuckDB, not a {type(like).__name__}")
     if form == "pandas":
         types = {str(name): _undecided(dtype) for name, dtype in like.dtypes.items()}
         return Like(form=form, types=types, index=like.index.name)
@@ -62,30 +62,32 @@ def read_like(like: Any) -> Like:
 
 
 def _stated_types(types: Any) -> Like:
-    """Types of pandas by column, which are taken at their word but for labels."""
+    """Return the form from stated pandas types by column, without their labels."""
     try:
         import pandas as pd
 
         stated = {str(name): pd.api.types.pandas_dtype(dtype) for name, dtype in types.items()}
     except ImportError:
-        raise MissingExtraError("types of pandas need it: pip install pandas") from None
+        raise MissingExtraError("types of pandas need pandas: pip install pandas") from None
     except TypeError:
         raise UsageError(
-            'like is a data frame, or types of pandas by column, as df.dtypes or {"age": "int8"}'
+            'like must be a data frame, or pandas types by column, as df.dtypes or {"age": "int8"}'
         ) from None
     return Like(form="pandas", types={name: _without_labels(dtype) for name, dtype in stated.items()})
 
 
 def _undecided(dtype: Any) -> Any:
-    """A type of pandas as far as rows do not decide it: one missing value makes floats, or objects, of whole numbers
-    and truth values, so their type, and its width, would tell whether there is one. None leaves it to the schema.
+    """Return a pandas type if it does not depend on rows, else None, which leaves it to the schema.
+
+    One missing value turns integers and booleans into floats or objects, so their type would reveal whether there is
+    one.
     """
     plain = type(dtype).__module__.partition(".")[0] == "numpy" and str(dtype) not in ("float16", "float32")
     return None if plain and dtype.kind in "biufcOSU" else _without_labels(dtype)
 
 
 def _without_labels(dtype: Any) -> Any:
-    """The type without the labels that it may have collected from rows: it may be kept, and stored."""
+    """Return a type without labels, which may have been collected from rows."""
     kind = type(dtype).__name__
     if kind == "Enum":
         return type(dtype)([])
@@ -93,24 +95,24 @@ def _without_labels(dtype: Any) -> Any:
 
 
 def form_of(data: Any) -> Literal["pandas", "polars", "arrow", "duckdb"] | None:
-    """The library of a data frame; None for what is not one of these."""
+    """Return the library of a data frame; None for other objects."""
     home = type(data).__module__.partition(".")[0].lstrip("_")
     return LIBRARIES.get(home) if hasattr(data, "dtypes") or hasattr(data, "schema") else None
 
 
 def as_frame(table: pa.Table, schema: Schema, *, to: str | None, like: Any) -> Any:
-    """A sample in the form that was asked for.
+    """Convert a sample to a data frame.
 
     Args:
         table: The sample.
         schema: Its schema.
         to: "pandas", "polars", "arrow" or "duckdb".
-        like: A frame whose library, types and order of columns to take.
+        like: A frame whose library, types and order of columns are used.
     """
     wanted = None if like is None else read_like(like)
     form = to or (wanted.form if wanted else "arrow")
     if form not in FRAMES:
-        raise UsageError(f"to is one of {', '.join(FRAMES)}; found {to!r}")
+        raise UsageError(f"to must be one of {', '.join(FRAMES)}; got {to!r}")
     types = wanted.types if wanted else {}
     names = [name for name in types if name in table.column_names]
     ordered = table.select([*names, *(name for name in table.column_names if name not in types)])
@@ -118,20 +120,20 @@ def as_frame(table: pa.Table, schema: Schema, *, to: str | None, like: Any) -> A
         frame = FRAMES[form](ordered, schema, types if wanted and wanted.form == form else {})
         return frame.rename_axis(index=wanted.index) if form == "pandas" and wanted and wanted.index else frame
     except ImportError:
-        raise MissingExtraError(f"a sample for {form} needs it: pip install {form}") from None
+        raise MissingExtraError(f"a sample for {form} needs {form}: pip install {form}") from None
 
 
 def filled(table: pa.Table, schema: Schema, fill: Fill, *, like: Any, seed: int | None) -> pa.Table:
-    """The table with columns that are left out: nulls, or made-up texts of a form. Nothing of it comes from rows."""
+    """Add unmodelled columns: nulls, or random texts of a pattern. Nothing of them comes from rows."""
     others = [] if like is None else [name for name in read_like(like).types if name not in schema]
-    left_out = [name for name, column in schema.items() if not column.modelled] + others
+    unmodelled = [name for name, column in schema.items() if not column.modelled] + others
     if isinstance(fill, str) and fill != "null":
-        raise UsageError('fill is "null", or a pattern for each column, as fill={"email": "[a-z]{8}@example\\.org"}')
-    absent = [name for name in left_out if name not in table.column_names]
+        raise UsageError('fill must be "null", or a pattern per column, as fill={"email": "[a-z]{8}@example\\.org"}')
+    absent = [name for name in unmodelled if name not in table.column_names]
     wanted: Mapping[str, str | None] = dict.fromkeys(absent) if isinstance(fill, str) else fill
-    unknown = [name for name in wanted if name not in left_out]
+    unknown = [name for name in wanted if name not in unmodelled]
     if unknown:
-        listed = ", ".join(left_out) or "none"
+        listed = ", ".join(unmodelled) or "none"
         raise UsageError(f"fill: '{unknown[0]}' is not a column that is left out; these are: {listed}")
     streams = named_streams(seed_entropy(seed))
     for name, pattern in wanted.items():
@@ -152,14 +154,14 @@ def _with_column(table: pa.Table, name: str, column: pa.Array) -> pa.Table:
 
 
 def cast_column(array: Any, column: Column | None, wanted: pa.DataType) -> Any:
-    """A column of a sample as another Arrow type; as it is where its values do not fit that type."""
+    """Cast a column of a sample to another Arrow type; return it unchanged if its values do not fit."""
     if pa.types.is_dictionary(wanted):
         return _coded(array, column, wanted)
     if _is_text(wanted):
         return texts_of(array, column).cast(wanted)
     if _is_text(array.type) and isinstance(column, Boolean | Labels) and _is_flag_like(wanted):
         array = _flags(array)
-    if pa.types.is_integer(wanted) and pa.types.is_floating(array.type):  # declared as real, as metadata do
+    if pa.types.is_integer(wanted) and pa.types.is_floating(array.type):  # declared as real, as in SDV metadata
         array = pc.call_function("round", [array])
     try:
         return array.cast(wanted)
@@ -176,15 +178,15 @@ def _is_flag_like(kind: pa.DataType) -> bool:
 
 
 def _flags(array: Any) -> Any:
-    """Words for true and false as truth values; the array as it is if it has any other."""
-    words = {word: truth_of(word) for word in array.unique().to_pylist() if word is not None}
+    """Convert words for true and false to booleans; return the array unchanged if it has any other."""
+    words = {word: parse_truth(word) for word in array.unique().to_pylist() if word is not None}
     if not words or None in words.values():
         return array
     return pa.array([None if word is None else words[word] for word in array.to_pylist()], pa.bool_())
 
 
 def _coded(array: Any, column: Column | None, wanted: Any) -> Any:
-    """Codes into the labels that the schema lists, in its order; those of a type may have been collected from rows."""
+    """Encode values by the labels of the schema, in its order; those of a type may have been collected from rows."""
     plain = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     listed: list[Any] = list(column.values) if isinstance(column, Labels) else []
     values = cast_column(plain, column, wanted.value_type)
@@ -228,7 +230,7 @@ def _polars(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
 
 
 def _polars_arrow(pl: Any, kind: Any) -> pa.DataType | None:
-    """The Arrow type of a type of polars; those with labels are made from the schema."""
+    """Return the Arrow type of a polars type; types with labels are made from the schema."""
     return pl.Series([], dtype=kind).to_arrow().type if not isinstance(kind, pl.Enum | pl.Categorical) else pa.string()
 
 
@@ -244,7 +246,7 @@ def _pandas(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
 
 
 def _pandas_column(pd: Any, array: Any, column: Column | None, dtype: Any) -> Any:
-    """A series of the wanted type; of a nullable one of the same width where numbers or flags are missing."""
+    """Return a series of the wanted type, or a nullable one of the same width if integers or booleans are missing."""
     wanted = _pandas_arrow(pd, dtype, array, column)
     cast = array if wanted is None else cast_column(array, column, wanted)
     kind = cast.type
@@ -257,7 +259,7 @@ def _pandas_column(pd: Any, array: Any, column: Column | None, dtype: Any) -> An
         return pd.Series(_masked(pd, kind).__from_arrow__(cast))
     if _is_object(dtype):
         return pd.Series(cast.to_pylist(), dtype=object)
-    return cast.to_pandas(date_as_object=False)  # days as moments, on which .dt works
+    return cast.to_pandas(date_as_object=False)  # days as timestamps, so that .dt works
 
 
 def _is_object(dtype: Any) -> bool:
@@ -265,16 +267,13 @@ def _is_object(dtype: Any) -> bool:
 
 
 def _masked(pd: Any, kind: pa.DataType) -> Any:
-    name = str(kind)
-    return (
-        pd.BooleanDtype()
-        if name == "bool"
-        else getattr(pd, f"{name.replace('uint', 'UInt').replace('int', 'Int')}Dtype")()
-    )
+    if str(kind) == "bool":
+        return pd.BooleanDtype()
+    return getattr(pd, f"{str(kind).replace('uint', 'UInt').replace('int', 'Int')}Dtype")()
 
 
 def _pandas_arrow(pd: Any, dtype: Any, array: Any, column: Column | None) -> pa.DataType | None:
-    """The Arrow type of a type of pandas. None keeps the type of the sample."""
+    """Return the Arrow type of a pandas type; None keeps the type of the sample."""
     if dtype is None:
         return None
     if isinstance(dtype, pd.CategoricalDtype):
@@ -286,7 +285,7 @@ def _pandas_arrow(pd: Any, dtype: Any, array: Any, column: Column | None) -> pa.
         return pa.string()
     if isinstance(dtype, pd.DatetimeTZDtype):
         return pa.timestamp(dtype.unit, str(dtype.tz))
-    if _is_object(dtype):  # texts, as pandas had them before its own type for text
+    if _is_object(dtype):  # texts before pandas had a type for text
         return pa.string() if pa.types.is_temporal(array.type) else None
     try:
         return pa.from_numpy_dtype(getattr(dtype, "numpy_dtype", dtype))

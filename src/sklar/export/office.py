@@ -1,7 +1,7 @@
-"""Writes samples as files of spreadsheets and statistics packages: Excel, SPSS and Stata, with value labels.
+"""Write samples as files of Excel, SPSS and Stata, with value labels.
 
-Labels of categories become codes 1, 2, ... with value labels, in the order of the schema, and truth values 0 and 1 with
-the labels false and true. `sklar.rows.sources.office` reads the same labels back. A file is written whole, since these
+Labels of categories become codes 1, 2, ... with value labels, in the order of the schema, and booleans 0 and 1 with the
+labels false and true. `sklar.rows.sources.office` reads the same labels back. A file is written as a whole, since these
 libraries write no batches.
 """
 
@@ -22,11 +22,11 @@ from sklar.schema.columns import Boolean, Labels
 from sklar.schema.table import Schema
 
 MAX_EXCEL_ROWS = 1_048_575
-"""Rows of a sheet, below its first row with the names."""
-MAX_NAME = {"sav": 64, "zsav": 64, "dta": 32}
-"""Characters of a name of a column."""
+"""Maximum number of rows of a sheet below the row with the names."""
+MAX_NAME_LENGTH = {"sav": 64, "zsav": 64, "dta": 32}
+"""Maximum number of characters of a column name."""
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""Texts that a spreadsheet would take for a formula."""
+"""Beginnings of texts that a spreadsheet would take for a formula."""
 
 
 @contextmanager
@@ -49,14 +49,14 @@ def write_excel(file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: b
             found: Any = make_cell(sheet, "'" + value if safe else value)
             found.data_type = "s"
             return found
-        moment: Any = value
-        return moment.replace(tzinfo=None) if getattr(moment, "tzinfo", None) is not None else moment
+        plain: Any = value
+        return plain.replace(tzinfo=None) if getattr(plain, "tzinfo", None) is not None else plain
 
     def write(table: pa.Table) -> None:
         nonlocal written
         written += table.num_rows
         if written > MAX_EXCEL_ROWS:
-            raise OutputError(f"a sheet of Excel has at most {MAX_EXCEL_ROWS:,} rows: write .csv or .parquet instead.")
+            raise OutputError(f"an Excel sheet has at most {MAX_EXCEL_ROWS:,} rows: write .csv or .parquet instead.")
         for row in zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True):
             sheet.append([cell(value) for value in row])
 
@@ -82,7 +82,7 @@ def write_statistics(
     tables: list[pa.Table] = []
     yield tables.append
     table = pa.concat_tables(tables)
-    names = plain_names(table.column_names, MAX_NAME[ending])
+    names = plain_names(table.column_names, MAX_NAME_LENGTH[ending])
     labels = {name: codes for name in table.column_names if (codes := value_codes(schema, name, table.column(name)))}
     frame: Any = pd.DataFrame(
         {short: _series(pd, table.column(name), labels.get(name)) for name, short in names.items()}
@@ -101,13 +101,13 @@ def write_statistics(
             else:
                 measures = {names[name]: "nominal" if not _is_ordered(schema, name) else "ordinal" for name in labels}
                 pyreadstat.write_sav(frame, place, variable_measure=measures, row_compress=ending == "zsav", **settings)
-        except Exception as error:  # the library has errors of many kinds; no private row is behind any
+        except Exception as error:  # the library has errors of many types; none can quote a private row
             raise OutputError(f"this table cannot be written as .{ending}: {error}") from None
         file.write(place.read_bytes())
 
 
 def plain_names(names: list[str], longest: int) -> dict[str, str]:
-    """Names that these packages allow; the name itself goes into the label of the variable."""
+    """Return names that these packages allow; the original name becomes the label of the variable."""
     found: dict[str, str] = {}
     for name in names:
         plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "column"
@@ -121,7 +121,7 @@ def plain_names(names: list[str], longest: int) -> dict[str, str]:
 
 
 def value_codes(schema: Schema | None, name: str, array: Any) -> dict[str, int]:
-    """Codes of the labels of a column: from the schema, which knows more than a sample may hold."""
+    """Return the codes of the labels of a column from the schema, which may have more labels than a sample."""
     column = None if schema is None else schema.get(name)
     if isinstance(column, Boolean) and pa.types.is_boolean(array.type):
         return {"false": 0, "true": 1}
@@ -131,7 +131,7 @@ def value_codes(schema: Schema | None, name: str, array: Any) -> dict[str, int]:
 
 
 def require_packages(ending: str) -> None:
-    """Refuse a format whose packages are not installed, before any work or privacy is spent on it."""
+    """Refuse a format whose packages are not installed, before any work is done or budget is spent."""
     statistics = ("pandas", "pyreadstat")
     needed = {".xlsx": ("openpyxl",), ".sav": statistics, ".zsav": statistics, ".dta": statistics}.get(ending, ())
     for package in needed:
@@ -140,7 +140,7 @@ def require_packages(ending: str) -> None:
 
 
 def missing(package: str) -> MissingExtraError:
-    """Say what to install to write such a file."""
+    """Return the error about a missing package."""
     return MissingExtraError(f"this format needs {package}: pip install {package}")
 
 

@@ -1,8 +1,8 @@
-"""A table as a folder of Parquet parts, written part by part by any number of processes and taken up where it ended.
+"""A table as a folder of Parquet parts, written by any number of processes and resumable.
 
-The folder's `_sklar.json` says what is being written: the model, the seed, the number of rows and how they are cut. A
-part appears whole or not at all, so a part that is there is finished. Names that start with an underscore or a dot are
-left out by readers of such folders.
+The folder's `_sklar.json` describes what is written: the model, the seed, the number of rows and of rows per part. A
+part is written atomically, so an existing part is complete. Readers of such folders skip names that start with an
+underscore or a dot.
 """
 
 from __future__ import annotations
@@ -31,28 +31,29 @@ SETTINGS = {
     "model": "model",
     "seed": "seed",
     "rows": "number of rows",
-    "part_rows": "number of rows a part",
+    "part_rows": "number of rows per part",
     "given": "set of conditions",
     "sampler": "version of sklar or numpy",
 }
-"""What must stay the same, in words."""
-MOST_DISTINCT = 1 << 12
+"""Settings that must stay the same when a folder is resumed, and their names in messages."""
+MAX_DICTIONARY_VALUES = 1 << 12
 """A dictionary of more values costs more time than it saves."""
-CELLS_AT_ONCE = 1 << 23
-"""A row group is written when it has about this many cells, so that memory does not grow with rows or columns."""
+ROW_GROUP_CELLS = 1 << 23
+"""A row group is written when it has about this number of cells, which bounds memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What a folder holds.
+    """The settings of a folder of parts.
 
     Attributes:
         model: Digest of the model.
-        seed: What fixes all random streams; None if it does not matter which.
+        seed: The number that determines all random streams; None for any.
+        rows: Number of rows of the table.
         part_rows: Rows of each part; the last may have fewer.
         given: Conditions on columns, as text.
-        guarantee: What is promised about the rows, for readers of the folder.
-        sampler: Versions of what draws the rows: another may draw other rows from the same seed.
+        guarantee: The privacy guarantee, for readers of the folder.
+        sampler: Software versions: others may draw other rows from the same seed.
     """
 
     model: str
@@ -69,26 +70,26 @@ class Parts:
         return -(-self.rows // self.part_rows)
 
     def rows_of(self, part: int) -> range:
-        """The rows of one part by their place in the table."""
+        """Return the rows of one part by their position in the table."""
         return range(part * self.part_rows, min((part + 1) * self.part_rows, self.rows))
 
 
 def part_path(folder: PathLike, part: int) -> str:
-    """Where a part is."""
+    """Return the path of a part."""
     return os.path.join(os.fspath(folder), f"part-{part:05d}.parquet")
 
 
 def is_parts_output(path: PathLike) -> bool:
-    """Whether an output is meant as a folder: its name ends in a slash, or it is a folder that was begun before."""
+    """Return whether an output is a folder of parts: its name ends in a slash, or it has a manifest."""
     name = os.fspath(path)
     return name.endswith(("/", os.sep)) or os.path.exists(os.path.join(name, MANIFEST))
 
 
 @contextmanager
 def open_parts(folder: PathLike, wanted: Parts, fresh_seed: int) -> Generator[tuple[Parts, list[int]]]:
-    """Begin a folder, or take up one of the same settings; gives the settings and the parts that are missing.
+    """Start a folder, or resume one with the same settings; yield the settings and the missing parts.
 
-    `fresh_seed` is that of a new folder if none is wanted; an old folder keeps its own.
+    `fresh_seed` is used for a new folder if no seed is wanted; an existing folder keeps its own.
     """
     place = os.fspath(folder)
     try:
@@ -102,7 +103,7 @@ def open_parts(folder: PathLike, wanted: Parts, fresh_seed: int) -> Generator[tu
 
 
 def write_part(folder: PathLike, part: int, tables: Iterable[pa.Table], types: pa.Schema, schema: Schema) -> int:
-    """Write one part; it appears whole or not at all. Gives its size in bytes."""
+    """Write one part atomically; return its size in bytes."""
     path = part_path(folder, part)
     with atomic_file(path) as file:
         _write_groups(file, tables, types, schema)
@@ -110,12 +111,12 @@ def write_part(folder: PathLike, part: int, tables: Iterable[pa.Table], types: p
 
 
 def require_room(folder: PathLike, part_bytes: int, missing: int) -> None:
-    """Refuse to go on when the disk cannot hold what is still missing, judged by the size of a part."""
+    """Refuse to continue if the disk is too small for the missing parts, judged by the size of one part."""
     free = shutil.disk_usage(os.fspath(folder)).free
     if part_bytes * missing > free:
         raise OutputError(
             f"cannot write to {os.fspath(folder)}: the rows still missing need about {part_bytes * missing / 1e9:,.1f} "
-            f"GB, and the disk has {free / 1e9:,.1f} GB free. What is written stays; make room and run it again."
+            f"GB, and the disk has {free / 1e9:,.1f} GB free. Finished parts are kept; free space and run it again."
         )
 
 
@@ -124,7 +125,7 @@ def _write_groups(file: BinaryIO, tables: Iterable[pa.Table], types: pa.Schema, 
     with parquet_writer(file, types, schema, statistics=False) as write:
         for table in tables:
             waiting.append(table)
-            if sum(t.num_rows for t in waiting) * max(len(types), 1) >= CELLS_AT_ONCE:
+            if sum(t.num_rows for t in waiting) * max(len(types), 1) >= ROW_GROUP_CELLS:
                 write(pa.concat_tables(waiting))
                 waiting = []
         if waiting:
@@ -132,12 +133,12 @@ def _write_groups(file: BinaryIO, tables: Iterable[pa.Table], types: pa.Schema, 
 
 
 def _begin(place: str, wanted: Parts, fresh_seed: int) -> Parts:
-    """The settings of the folder; new ones are written down before the first part."""
+    """Return the settings of the folder; new ones are written before the first part."""
     path = os.path.join(place, MANIFEST)
     if os.path.exists(path):
         return _require_same(_read(path), wanted, place)
     if any(not name.startswith(".") for name in os.listdir(place)):
-        raise OutputError(f"the folder {place} is not empty, and no sample was begun there; name a new folder.")
+        raise OutputError(f"the folder {place} is not empty and does not contain a sample; use a new folder.")
     parts = replace(wanted, seed=fresh_seed if wanted.seed is None else wanted.seed)
     write_bytes(path, json.dumps({"format": FORMAT, **asdict(parts)}, indent=1).encode())
     return parts
@@ -154,7 +155,7 @@ def _read(path: str) -> Parts:
     except (ValueError, TypeError, KeyError, AttributeError):
         sound, parts = False, None
     if not sound or parts is None:
-        raise OutputError(f"{path} is damaged or of another version; name a new folder.")
+        raise OutputError(f"{path} is damaged or of another version; use a new folder.")
     return parts
 
 
@@ -163,14 +164,14 @@ def _require_same(old: Parts, wanted: Parts, place: str) -> Parts:
     changed = [words for name, words in SETTINGS.items() if getattr(old, name) != getattr(kept, name)]
     if changed:
         raise OutputError(
-            f"the folder {place} was begun with another {', '.join(changed)}; repeat that command to go on, "
-            "or name a new folder."
+            f"the folder {place} was started with another {', '.join(changed)}; repeat that command to continue, "
+            "or use a new folder."
         )
     return old
 
 
 def _sweep(place: str) -> None:
-    """Take away what a killed run left half-written."""
+    """Remove temporary files of a killed run."""
     for name in os.listdir(place):
         if name.startswith(".part-") and name.endswith(".tmp"):
             with suppress(OSError):
@@ -179,11 +180,11 @@ def _sweep(place: str) -> None:
 
 @contextmanager
 def _locked(place: str) -> Generator[None]:
-    """Only one run writes to a folder; the lock ends with the process, whatever ends it."""
+    """Hold the lock of a folder, so that only one run writes to it; it is released with the process."""
     path = os.path.join(place, LOCK)
     handle = open_file(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
-        mine = try_lock(handle) and is_file_at(handle, path)  # else its last owner took it away meanwhile
+        mine = try_lock(handle) and is_file_at(handle, path)  # else its last owner has removed it meanwhile
     except OSError:
         mine = False
     if not mine:
@@ -201,9 +202,9 @@ def _locked(place: str) -> Generator[None]:
 def parquet_writer(
     file: BinaryIO, types: pa.Schema, schema: Schema | None = None, *, statistics: bool = True
 ) -> Generator[Callable[[pa.Table], None]]:
-    """Writes tables to a file, one row group each (more if they are huge); dictionaries where values repeat.
+    """Open a Parquet writer: one row group per table (more if they are huge), dictionaries where values repeat.
 
-    `statistics`, the smallest and largest value of each row group, are of no use where rows come in random order.
+    `statistics`, the smallest and largest value of each row group, are useless for rows in random order.
     """
     import pyarrow.parquet as pq
 
@@ -213,18 +214,18 @@ def parquet_writer(
 
 
 def dictionary_columns(types: pa.Schema, schema: Schema | None) -> list[str] | bool:
-    """Columns whose values repeat, by the public facts; all where there are none."""
+    """Return columns whose values repeat, by the schema; True (all) without one."""
     if schema is None:
         return True
     return [name for name in types.names if name not in schema or _repeats(schema[name])]
 
 
 def _repeats(column: Column) -> bool:
-    """Reals are all different; numbers, moments and labels repeat if few of them are possible."""
+    """Return whether values repeat: reals do not; integers, timestamps and labels do if few are possible."""
     if isinstance(column, Real | Id | Boolean):
         return False
     if isinstance(column, Integer):
-        return column.upper - column.lower < MOST_DISTINCT
+        return column.upper - column.lower < MAX_DICTIONARY_VALUES
     if isinstance(column, Datetime):
-        return column.tick(column.upper) - column.tick(column.lower) < MOST_DISTINCT
+        return column.tick(column.upper) - column.tick(column.lower) < MAX_DICTIONARY_VALUES
     return True

@@ -1,7 +1,7 @@
-"""Made-up texts of a given form, as keys and e-mail addresses: drawn from a simple pattern, never from rows.
+"""Random texts of a given pattern, as keys and e-mail addresses; nothing comes from rows.
 
-A pattern is a small part of regular expressions: letters as they stand, classes ([A-Z0-9], \\d, \\w), groups with
-choices ((GP|ER)), and counts ({6}, {2,8}, ?) behind any of them. What has no end (*, +) is refused.
+A pattern is a subset of regular expressions: literal letters, classes ([A-Z0-9], \\d, \\w), groups with alternatives
+((GP|ER)), and counts ({6}, {2,8}, ?) after any of them. Unbounded repetition (*, +) is refused.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from sklar.errors import UsageError
 Texts = npt.NDArray[Any]
 DIGITS, WORD = string.digits, string.ascii_letters + string.digits + "_"
 CLASSES = {"d": DIGITS, "w": WORD}
-MOST_REPEATS = 200
-"""Longer texts are no keys, and would fill the memory."""
-ROUNDS = 50
-"""Tries at other texts where distinct ones are wanted and two came out the same."""
+MAX_REPEATS = 200
+"""Maximum count in a pattern: longer texts are not useful as keys, and would fill the memory."""
+DISTINCT_ROUNDS = 50
+"""Rounds of redrawing duplicate texts where distinct ones are needed."""
 
 
 class TextForm(Protocol):
     """A piece of a pattern."""
 
     def draw(self, rng: np.random.Generator, rows: int) -> Texts:
-        """A text for each row."""
+        """Draw a text for each row."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextChoice:
-    """One of several pieces, each as likely as any other."""
+    """One of several pieces, all equally likely."""
 
     options: tuple[TextForm, ...]
 
@@ -72,7 +72,7 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeat:
-    """A piece several times, each number of times as likely as any other."""
+    """A repeated piece; all numbers of repetitions are equally likely."""
 
     part: TextForm
     least: int
@@ -87,10 +87,10 @@ class Repeat:
 
 
 def draw_texts(pattern: str, rows: int, rng: np.random.Generator, *, distinct: bool = False) -> list[str]:
-    """Texts of this form, all different if they are to be keys."""
+    """Draw texts of a pattern, all different if `distinct`."""
     part = read_pattern(pattern)
     texts = part.draw(rng, rows)
-    for _ in range(ROUNDS if distinct else 0):
+    for _ in range(DISTINCT_ROUNDS if distinct else 0):
         first = np.unique(texts.astype(str), return_index=True)[1]
         again = np.setdiff1d(np.arange(rows), first)
         if not len(again):
@@ -104,16 +104,16 @@ def draw_texts(pattern: str, rows: int, rng: np.random.Generator, *, distinct: b
 
 
 def read_pattern(pattern: str) -> TextForm:
-    """The pieces of a pattern."""
+    """Parse a pattern."""
     reader = _Reader(pattern)
     part = reader.choice()
     if not reader.done:
-        raise reader.refusal("a bracket closes that was never opened")
+        raise reader.refusal("it has an unmatched closing bracket")
     return part
 
 
 class _Reader:
-    """A place in the text of a pattern."""
+    """Recursive-descent parser of a pattern."""
 
     def __init__(self, pattern: str):
         self._text, self._at = pattern, 0
@@ -124,7 +124,7 @@ class _Reader:
 
     def refusal(self, why: str) -> UsageError:
         return UsageError(
-            f"fill: the pattern '{self._text}' cannot be used: {why}. It has letters, classes as [A-Z0-9] or \\d, "
+            f"fill: the pattern '{self._text}' cannot be used: {why}. Use letters, classes as [A-Z0-9] or \\d, "
             "groups as (GP|ER), and counts as {6}, {2,8} or ?"
         )
 
@@ -146,7 +146,7 @@ class _Reader:
         if letter == "(":
             inside = self.choice()
             if self.done:
-                raise self.refusal("a bracket is never closed")
+                raise self.refusal("a bracket is not closed")
             self._at += 1
             return inside
         if letter == "[":
@@ -154,7 +154,7 @@ class _Reader:
         if letter == "\\":
             return Letter(letters=self._escaped())
         if letter in "*+?{.^$":
-            raise self.refusal(f"'{letter}' stands for itself only behind a backslash")
+            raise self.refusal(f"'{letter}' must be escaped by a backslash")
         return Letter(letters=letter)
 
     def _counted(self, part: TextForm) -> TextForm:
@@ -164,8 +164,8 @@ class _Reader:
         self._at = found.end()
         least = 0 if found[0] == "?" else int(found[1])
         most = 1 if found[0] == "?" else int(found[2] or found[1])
-        if not least <= most <= MOST_REPEATS:
-            raise self.refusal(f"a count goes up, and to {MOST_REPEATS} at most")
+        if not least <= most <= MAX_REPEATS:
+            raise self.refusal(f"a count must be increasing, and at most {MAX_REPEATS}")
         return Repeat(part=part, least=least, most=most)
 
     def _class(self) -> TextForm:
@@ -183,14 +183,14 @@ class _Reader:
                 one = "".join(chr(code) for code in range(ord(one), ord(last) + 1))
             letters += one
         if self.done or not letters or letters[0] == "^":
-            raise self.refusal("a class lists letters between [ and ]")
+            raise self.refusal("a class must have letters between [ and ]")
         self._at += 1
         return Letter(letters="".join(dict.fromkeys(letters)))
 
     def _escaped(self) -> str:
         letter = self._next()
         if letter.isalnum() and letter not in CLASSES:
-            raise self.refusal(f"\\{letter} is not known")
+            raise self.refusal(f"\\{letter} is not supported")
         return CLASSES.get(letter, letter)
 
     def _next(self) -> str:

@@ -1,4 +1,4 @@
-"""Samples as files: the end of the name tells the format, and `-` is CSV on standard output."""
+"""Write samples to files: the ending of the name determines the format, and `-` is CSV on standard output."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from sklar.export.atomic import PathLike, atomic_file, refuse_overwriting, requi
 from sklar.export.databases import require_database_output, write_to_database
 from sklar.export.office import require_packages, write_excel, write_statistics
 from sklar.export.parts import parquet_writer
-from sklar.schema.address import table_address, without_secrets
+from sklar.schema.address import remove_secrets, table_address
 from sklar.schema.columns import Column
 from sklar.schema.numbers import Datetime, Real
 from sklar.schema.table import Schema
 
 pc: Any = pyarrow.compute
-"""Its functions are made at run time, so type checkers do not know them."""
+"""Typed as Any: its functions are created at run time, so type checkers do not find them."""
 STANDARD_OUTPUT = "-"
-ROWS_AT_ONCE = 65_536
-"""Rows of text that are made at once: more take memory, fewer are slower."""
+TEXT_BATCH_ROWS = 65_536
+"""Rows that are converted to text at once: more take memory, fewer are slower."""
 FORMULA = r"^[=+\-@\t\r]"
-"""Spreadsheets may run a text that starts like this."""
+"""Pattern of texts that a spreadsheet may take for a formula."""
 Write = Callable[[pa.Table], None]
 Form = Callable[[BinaryIO, pa.Schema, Schema | None, bool], AbstractContextManager[Write]]
-"""(file, names and types, public facts, whether formulas are disarmed) -> what writes tables to it."""
+"""(file, names and types, schema, whether formulas are escaped) -> context manager of a function that writes tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextStyle:
-    """How a text file is written: what separates cells, its encoding and the decimal sign of reals."""
+    """Style of a text file: its delimiter, its encoding and the decimal sign of reals."""
 
     delimiter: str = ","
     encoding: str = "utf-8"
@@ -55,7 +55,7 @@ def write_table(
     mode: int | None = None,
     style: TextStyle | None = None,
 ) -> None:
-    """Write a table; the file appears whole or not at all."""
+    """Write a table atomically."""
     write_stream([table], path, schema, safe=safe, mode=mode, style=style)
 
 
@@ -70,17 +70,17 @@ def write_stream(
     mode: int | None = None,
     style: TextStyle | None = None,
 ) -> None:
-    """Write batches one after the other in bounded memory; the file appears whole or not at all.
+    """Write batches atomically, in bounded memory.
 
     Args:
         tables: At least one batch; all have the same columns.
-        path: Its end tells the format, and `-` is CSV on standard output; or the URL of a table in a database.
-        schema: How datetimes are written in text files.
-        safe: Disarm texts that a spreadsheet would take for formulas (text files only).
-        rows: Rows to come in all, to refuse early what the disk cannot hold.
-        written: Told the number of rows after each batch.
+        path: Its ending determines the format, and `-` is CSV on standard output; or the URL of a database table.
+        schema: Determines how datetimes are written in text files.
+        safe: Escape texts that a spreadsheet would take for formulas (text files only).
+        rows: Total number of rows, to refuse early what exceeds the disk.
+        written: Progress callback: called with the number of rows of each batch.
         mode: Permissions of the file; by default those of any new one.
-        style: How a text file is written; with commas and points, in UTF-8, by default.
+        style: Style of a text file; by default with commas and points, in UTF-8.
     """
     address = table_address(os.fspath(path))
     if address is not None:
@@ -103,9 +103,9 @@ def write_stream(
 
 
 def require_table_output(path: PathLike, *, force: bool = True) -> None:
-    """Refuse an output that cannot be written, or whose format is unknown, before any work is done for it.
+    """Refuse an output that cannot be written, or whose format is unknown, before any work is done.
 
-    Without `force` a file that is there already is refused, too. (A database refuses a table that is there by itself.)
+    Without `force` an existing file is refused, too. (A database always refuses a table with rows.)
     """
     address = table_address(os.fspath(path))
     if address is not None:
@@ -119,29 +119,27 @@ def require_table_output(path: PathLike, *, force: bool = True) -> None:
 
 
 def file_format(path: PathLike) -> Form:
-    """How to write a file of this name."""
+    """Return the writer for a file of this name."""
     name = os.fspath(path)
     if name == STANDARD_OUTPUT or (name.startswith("/dev/") and os.path.exists(name)):
         return FORMATS[".csv"]
     suffix = os.path.splitext(name)[1].lower()
     if suffix not in FORMATS:
-        raise UsageError(
-            f"cannot tell the format of '{without_secrets(name)}': its name must end in {', '.join(FORMATS)}."
-        )
+        raise UsageError(f"unknown format of '{remove_secrets(name)}': its name must end in {', '.join(FORMATS)}.")
     return FORMATS[suffix]
 
 
 def require_text_output(path: PathLike) -> None:
-    """Refuse a style of text for a file that is none."""
+    """Refuse a text style for a file that is not text."""
     if file_format(path) not in (FORMATS[".csv"], FORMATS[".tsv"]):
-        raise UsageError("delimiter, encoding and decimal sign are those of text: write a .csv or .tsv file")
+        raise UsageError("delimiter, encoding and decimal sign are for text files: write a .csv or .tsv file")
 
 
 @contextmanager
 def _csv(
     file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: bool, style: TextStyle = TextStyle()
 ) -> Generator[Write]:
-    # One encoder for the whole file: UTF-16 begins with a mark, and only once.
+    # One encoder for the whole file: UTF-16 has a byte order mark at the beginning only.
     encode = codecs.getincrementalencoder(style.encoding)("replace").encode
     plain = style.encoding == "utf-8"
 
@@ -181,7 +179,7 @@ FORMATS: dict[str, Form] = {
 
 
 def _require_space(path: PathLike, file: BinaryIO, done: int, rows: int) -> None:
-    """Projects the size of the file from its first batch."""
+    """Refuse a file that is larger than the free space, projected from its first batch."""
     if rows <= done or not file.seekable():
         return
     needed = file.tell() / max(done, 1) * (rows - done)
@@ -195,7 +193,7 @@ def _require_space(path: PathLike, file: BinaryIO, done: int, rows: int) -> None
 
 
 def csv_header(names: list[str], *, delimiter: str = ",", safe: bool = False) -> bytes:
-    """The first line."""
+    """Return the header line."""
     texts = _text(pa.array(names, pa.string()), delimiter, safe).to_pylist()
     return (delimiter.join(texts) + "\n").encode()
 
@@ -208,18 +206,21 @@ def csv_lines(
     safe: bool = False,
     decimal: str = ".",
 ) -> Iterator[bytes]:
-    """The rows of a table, some tens of thousands at a time: quotes as in RFC 4180 and only where needed, line feeds,
-    nulls empty. An empty text is written as a pair of quotes, so that it is told from a null.
+    """Yield the lines of a table, in batches: quotes as in RFC 4180 only where needed, line feeds, empty nulls.
+
+    An empty text is written as a pair of quotes, which distinguishes it from a null.
 
     Args:
-        schema: Tells how datetimes are written and which reals have no decimals.
+        table: The table.
+        schema: Determines how datetimes are written and which reals have no decimals.
+        delimiter: The delimiter of cells.
         safe: Put an apostrophe before texts that a spreadsheet would take for a formula.
         decimal: The decimal sign of reals.
     """
-    for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
+    for batch in table.to_batches(max_chunksize=TEXT_BATCH_ROWS):
         columns = ((batch.column(i), name) for i, name in enumerate(table.column_names))
         cells = [_cells(array, name, schema, delimiter, safe, decimal) for array, name in columns]
-        if len(cells) == 1:  # an empty line would read as no row at all
+        if len(cells) == 1:  # an empty line would not be read as a row
             cells = [pc.fill_null(cells[0], '""')]
         cells[-1] = pc.binary_join_element_wise(cells[-1], "\n", "", null_handling="replace", null_replacement="")
         lines = pc.binary_join_element_wise(*cells, delimiter, null_handling="replace", null_replacement="")
@@ -240,14 +241,14 @@ def _cells(array: pa.Array, name: str, schema: Schema | None, delimiter: str, sa
 
 
 def texts_of(array: Any, column: Column | None) -> Any:
-    """The values of a column as text: moments in its own format or ISO 8601, reals with a point."""
+    """Return the values of a column as text: timestamps in its own format or ISO 8601, reals with a point."""
     if pa.types.is_temporal(array.type):
         pattern = column.format if isinstance(column, Datetime) else None
         if pattern is None and getattr(array.type, "tz", None) is not None:
             return _by_distinct(array, _with_offset)
         if pattern is None:
             return pc.replace_substring(array.cast(pa.string()), " ", "T")
-        return _by_distinct(array, lambda moments: _formatted(moments, pattern))
+        return _by_distinct(array, lambda times: _formatted(times, pattern))
     texts = array.cast(pa.string())
     if pa.types.is_floating(array.type) and not (isinstance(column, Real) and column.whole):
         return pc.replace_substring_regex(texts, r"^(-?\d+)$", r"\1.0")
@@ -255,7 +256,7 @@ def texts_of(array: Any, column: Column | None) -> Any:
 
 
 def _by_distinct(array: Any, write: Callable[[pa.Array], pa.Array]) -> Any:
-    """The same texts written cell by cell, but worked out once for each distinct one."""
+    """Apply a conversion to each cell, computed once per distinct value."""
     if isinstance(array, pa.ChunkedArray):
         return pa.chunked_array([_by_distinct(chunk, write) for chunk in array.chunks], pa.string())
     coded = array.dictionary_encode()
@@ -274,18 +275,18 @@ def _quoted(texts: pa.Array, delimiter: str) -> pa.Array:
     return pc.if_else(needed, pc.binary_join_element_wise('"', inside, '"', ""), texts)
 
 
-def _with_offset(moments: pa.Array) -> pa.Array:
-    """ISO 8601 with the offset from UTC, by the zones that Python knows: Arrow's may be missing."""
-    return pa.array([None if moment is None else moment.isoformat() for moment in moments.to_pylist()], pa.string())
+def _with_offset(times: pa.Array) -> pa.Array:
+    """Return ISO 8601 with the offset from UTC, by Python's time zones, since Arrow's may be missing."""
+    return pa.array([None if time is None else time.isoformat() for time in times.to_pylist()], pa.string())
 
 
-def _formatted(moments: pa.Array, pattern: str) -> pa.Array:
-    """Written with the column's own format, which Python understands more of than Arrow does."""
-    return pa.array([moment.strftime(pattern) for moment in moments.to_pylist()], pa.string())
+def _formatted(times: pa.Array, pattern: str) -> pa.Array:
+    """Format timestamps by Python, which supports more formats than Arrow."""
+    return pa.array([time.strftime(pattern) for time in times.to_pylist()], pa.string())
 
 
 def _bytes(lines: pa.Array) -> bytes:
-    """The lines one after the other; Arrow stores them so already."""
+    """Return the lines as contiguous bytes, as Arrow stores them."""
     offsets, data = lines.buffers()[1], lines.buffers()[2]
     if data is None:
         return b""

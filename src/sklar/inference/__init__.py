@@ -1,9 +1,8 @@
-"""Post-processing of a fitted model: what its measurements, whose noise is known, show about its errors.
+"""Error bars and checks for a fitted model, computed from its measurements and their known noise.
 
-No row is read here, and nothing is charged: measurements, the model and public facts are all there is; neither rows nor
-the privacy boundary can be imported. Start with `fitted`, a fit as post-processing sees it, and `tables`, its measured
-tables; `errors_of_tables` is what noisy tables show about a model that did not know their noise, and `checks` are made
-of these. Numbers with error bars: `estimates` makes intervals of the `answers` of a model, which measurements correct:
-`one_step`, from `linear_measurements` of `columns` and of several together; or of its `replicas`: made-up
-rows that are measured again through the `simulated` Door. `combine` has the rule for implicates.
+This is post-processing: it reads no rows and charges nothing, and it cannot import rows or the privacy boundary. Start
+with `fitted`, a fit as post-processing sees it, and `tables`, its measured tables. `errors_of_tables` estimates the
+error of a model from noisy tables that it was not fitted to, and `checks` build on that. `estimates` turns the
+`answers` of a model into intervals: by the correction in `one_step` (from `linear_measurements`, and `columns` for
+single columns), or from `replicas` measured through the `simulated` Door. `combine` has the rule for implicates.
 """

@@ -1,24 +1,24 @@
-r"""Means of functions of one column as its released histograms tell them, with the variance that their noise leaves.
+r"""Estimates means of functions of one column from its released histograms, with the variance due to their noise.
 
-Histograms of a column are sums over its cells, y = A N + e, with noise e of known variance. A model draws what is weak
-towards smooth shapes, and so do its replicas: neither shows that bias. So the sum of h over rows is estimated twice.
+Histograms of a column are sums over its cells, y = A N + e, with noise e of known variance. A model shrinks weak
+signals towards smooth shapes, and so do its replicas, so neither shows that bias. The sum of h over rows is therefore
+estimated in two parts.
 
-Body. On cells from the first to the last that the model expects to stand out of the noise, the weights a of least
-variance a' S a with A' a = h (Aitken 1935) give a sum without bias, whatever the law.
+Body: the cells from the first to the last whose expected count exceeds the noise. There the weights a of least
+variance a' S a with A' a = h (Aitken 1935) give an unbiased sum, whatever the distribution.
 
-Tails. Beyond, such weights would carry more noise than rows: of 1,000 rows at epsilon 1 the mean of a column with room
-for ten times as much is then told to about that mean itself. Instead a tail is taken for a generalized Pareto one
-(Pickands 1975): density d exp(b) (1 + x k / s)^(-1/k - 1) at the distance x from the body, d the model's at its end.
-The shape k (from a Gaussian's to a Pareto's), the scale s and b are summed out over a grid, given the counts there; and
-whether the tail ends with the range or was clipped to it, which puts what lies beyond into the last cell. That there is
-no tail at all is one possibility more, as likely beforehand as the most likely single one of these.
-Their posterior variance is part of the error: it is what the counts leave open about a tail of any of these shapes.
+Tails: beyond the body such weights would carry more noise than signal. At 1,000 rows and epsilon 1, the standard error
+of the mean of a column whose range is ten times its mean would be about that mean. Instead a tail is modelled as
+generalized Pareto (Pickands 1975): density d exp(b) (1 + x k / s)^(-1/k - 1) at distance x from the body, where d is
+the model's density at its end. The shape k (from Gaussian to Pareto), the scale s and b are integrated out over a grid,
+given the counts there, and so is whether the tail ends with the range or was clipped to it, which puts the rest into
+the last cell. A prior of the same weight as the most likely single grid point says that there is no tail at all. The
+posterior variance is part of the error: it is the uncertainty about a tail of any of these shapes.
 
-Inside a cell nothing was counted, and rows follow the model there. Those beyond the density of both neighbours may be
-a lump of one value (top-coded, censored), and which one is not known. If a lump of any size up to all n rows is as
-likely as none beforehand, m rows more than such a density has, with noise of deviation s, make its odds
-s sqrt(2 pi) exp(m^2 / 2 s^2) / n to one. With p its probability, and v the variance of h inside the cell, the error has
-p m^2 v more.
+Within a cell nothing was counted, and rows follow the model. Rows in excess of the density of both neighbours may all
+have one unknown value (top-coded, censored). If such a point mass of any size up to all n rows is a priori as likely
+as none, an excess of m rows with noise of deviation s makes its odds s sqrt(2 pi) exp(m^2 / 2 s^2) / n to one. With
+p its probability and v the variance of h inside the cell, the error variance grows by p m^2 v.
 """
 
 from __future__ import annotations
@@ -34,50 +34,50 @@ from sklar.arrays import Floats, Ints
 from sklar.inference.tables import group_masses, partitions_of
 from sklar.release.measurements import Measurement
 
-EDGE = 1.0
-"""The body ends with the last cell of which the model expects this many standard deviations of its noise. Less takes
-more noise for less belief in the shape of tails."""
-SHAPES = (-0.25, 0.0, 0.25, 0.5)
-"""k: about a Gaussian's tail, an exponential, lognormal ones, and one of barely finite variance."""
-SCALES, SCALE_SPREAD = np.linspace(-2.5, 2.5, 21), 1.0
-"""Scales s in standard deviations of their logarithm, and that deviation, about the one at which the model falls where
-the body ends. With 0.7 intervals of means held 90 times of 100, not 95, over eight laws at 1,000 and 5,000 rows."""
-FALL = 3.0
-"""Where the body ends, how fast the model falls is read off the way from this many times the density there."""
-BREAKS, BREAK_SPREAD = np.linspace(-2.0, 2.0, 5), 0.4
-"""b in standard deviations, and that deviation: how far the density at the edge may be from the model's."""
-MOST_CELLS = 512
-"""Histograms of more cells, by single values, are too noisy to tell means."""
+MIN_BODY_SIGMAS = 1.0
+"""The body ends with the last cell whose expected count is at least this many standard deviations of its noise. A
+smaller value accepts more noise in exchange for fewer assumptions about tails."""
+TAIL_SHAPES = (-0.25, 0.0, 0.25, 0.5)
+"""Values of k: about a Gaussian tail, an exponential one, lognormal ones, and one of barely finite variance."""
+LOG_SCALE_STEPS, LOG_SCALE_SD = np.linspace(-2.5, 2.5, 21), 1.0
+"""Grid of log s in standard deviations, and that deviation, around the scale at which the model's density decays at the
+end of the body. With 0.7, 95% intervals of means covered 90% over eight distributions at 1,000 and 5,000 rows."""
+DECAY_DENSITY_RATIO = 3.0
+"""The decay at the end of the body is measured from where the model's density is this multiple of that at the end."""
+LOG_DENSITY_STEPS, LOG_DENSITY_SD = np.linspace(-2.0, 2.0, 5), 0.4
+"""Grid of b in standard deviations, and that deviation: how far the density at the end of the body may be off."""
+MAX_HISTOGRAM_CELLS = 512
+"""Histograms with more cells, as of single values, are too noisy to estimate means from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class KnownRows:
-    """The number of rows, and the standard deviation of its noise."""
+class RowCount:
+    """An estimated number of rows, and the standard deviation of its noise."""
 
     rows: float
     sigma: float
 
 
-def known_rows(tables: Sequence[Measurement], without: str, public: int | None) -> KnownRows:
-    """The number of rows as all histograms but those of one column tell it, each by the sum of its cells."""
+def estimate_row_count(tables: Sequence[Measurement], without: str, public: int | None) -> RowCount:
+    """Estimate the number of rows from all histograms except those of one column, each by the sum of its cells."""
     if public is not None:
-        return KnownRows(rows=float(public), sigma=0.0)
+        return RowCount(rows=float(public), sigma=0.0)
     others = [t for t in tables if t.values.size == 1 or (len(t.query.columns) == 1 and t.query.columns[0] != without)]
     if not others:
-        return KnownRows(rows=0.0, sigma=math.inf)
+        return RowCount(rows=0.0, sigma=math.inf)
     weight = np.array([1.0 / (t.values.size * t.sigma**2) for t in others])
     sums = np.array([float(t.values.sum()) for t in others])
-    return KnownRows(rows=float(weight @ sums / weight.sum()), sigma=float(weight.sum() ** -0.5))
+    return RowCount(rows=float(weight @ sums / weight.sum()), sigma=float(weight.sum() ** -0.5))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tail:
-    """Cells of one tail, and what is possible there.
+    """Possible counts in the cells of one tail.
 
     Attributes:
-        cells: Which, outwards.
-        tables: Rows in each, one line a possibility.
-        weight: Posterior probability of each.
+        cells: The cells, outwards.
+        tables: Rows in each cell, one line per possibility.
+        weight: Posterior probability of each possibility.
     """
 
     cells: Ints
@@ -86,18 +86,19 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ColumnSums:
-    """What the histograms of one column tell.
+class ColumnEstimator:
+    """Estimator of means of functions of one column, from its histograms.
 
     Attributes:
         lookup: Cell of each base code: the common refinement of all histograms.
-        inside: Share of a cell that each base code has, by the model.
+        inside: Share of its cell that each base code has in the model.
         body: Cells of the body.
-        solved: One line for each cell of the body: weights of the observed numbers, whose last is the number of rows.
-        observed: These numbers.
+        solved: One line per cell of the body: the weights of the observed numbers, whose last is the number of rows.
+        observed: The observed numbers.
         sigma: The standard deviations of their noise.
-        tails: Of the body, if any.
-        lumps: The mean square of the rows of each cell that all have one value.
+        tails: The tails beyond the body.
+        lumps: Expected squared number of rows in each cell that share a single value.
+        rows: The number of rows that means are taken over.
     """
 
     lookup: Ints
@@ -110,8 +111,8 @@ class ColumnSums:
     lumps: Floats
     rows: float
 
-    def means(self, functions: Floats) -> tuple[Floats, Floats, Floats]:
-        """Mean over rows of functions of the base code, one line each; variances and third moments of the errors."""
+    def estimate_means(self, functions: Floats) -> tuple[Floats, Floats, Floats]:
+        """Estimate means of functions of the base code (one line each), with error variances and third moments."""
         cells = len(self.body) + sum(len(tail.cells) for tail in self.tails)
         by_cell = np.stack([np.bincount(self.lookup, self.inside * line, cells) for line in functions])
         weights = by_cell[:, self.body] @ self.solved
@@ -120,28 +121,29 @@ class ColumnSums:
         mean, third = weights @ self.observed, np.zeros(len(functions))
         variance = weights**2 @ self.sigma**2 + within @ self.lumps
         for tail in self.tails:
-            # The body was told as if the tails were empty: what lies there is missing in its number of rows.
+            # The body was solved as if the tails were empty: their rows must be taken off its number of rows.
             sums = (by_cell[:, tail.cells] - weights[:, -1:]) @ tail.tables.T
             centre = sums @ tail.weight
-            strayed = sums - centre[:, None]
-            mean, variance, third = mean + centre, variance + strayed**2 @ tail.weight, third + strayed**3 @ tail.weight
+            deviation = sums - centre[:, None]
+            mean, variance = mean + centre, variance + deviation**2 @ tail.weight
+            third = third + deviation**3 @ tail.weight
         return mean / self.rows, variance / self.rows**2, third / self.rows**3
 
 
-def column_sums(
-    tables: Sequence[Measurement], mass: Floats, widths: Floats, known: KnownRows, rows: float, *, tails: bool = True
-) -> ColumnSums | None:
-    """What the histograms of a column tell; None if none of them shows anything.
+def fit_column_estimator(
+    tables: Sequence[Measurement], mass: Floats, widths: Floats, known: RowCount, rows: float, *, tails: bool = True
+) -> ColumnEstimator | None:
+    """Fit the estimator for one column; None if no histogram has a cell above its noise.
 
     Args:
         tables: The histograms.
         mass: The model's probability of each base code.
-        widths: Of the codes that are ordered numbers, the first ones, 0 for single values; empty for labels.
-        known: The number of rows, as told without these histograms.
-        rows: What means are over.
-        tails: Whether tails are taken for Pareto ones; else their counts alone are used.
+        widths: Widths of the first codes, which are ordered numbers; 0 for single values, empty for labels.
+        known: The number of rows, estimated without these histograms.
+        rows: The number of rows that means are taken over.
+        tails: Whether tails are modelled as Pareto; otherwise their counts alone are used.
     """
-    tables = [table for table in tables if table.values.size <= MOST_CELLS]
+    tables = [table for table in tables if table.values.size <= MAX_HISTOGRAM_CELLS]
     if not tables or not rows > 0:
         return None
     lookup, values = _common(tables), len(widths)
@@ -165,17 +167,17 @@ def column_sums(
     lumps[chained] = _lumps(
         lumps[chained], np.sqrt(solved**2 @ sigma**2)[np.searchsorted(body, chained)], span[chained], rows
     )
-    # A cell that the model leaves empty is told by the middle of its codes.
+    # A cell that the model leaves empty is represented by the middle of its codes.
     within = mass + 1e-9 / len(mass)
     inside = within / np.bincount(lookup, within, cells)[lookup]
-    return ColumnSums(
+    return ColumnEstimator(
         lookup=lookup, inside=inside, body=body, solved=solved, observed=observed, sigma=sigma, tails=found,
         lumps=lumps, rows=rows,
     )  # fmt: skip
 
 
 def _lumps(counts: Floats, noise: Floats, span: Floats, rows: float) -> Floats:
-    """The expected square of the rows of one value in each cell: those beyond the denser of its neighbours."""
+    """Return the expected squared number of rows with one value in each cell: its excess over the denser neighbour."""
     more, spread = counts.copy(), noise
     for shift in (1, -1):
         beside = slice(shift, None) if shift > 0 else slice(None, shift)
@@ -193,37 +195,37 @@ def _lumps(counts: Floats, noise: Floats, span: Floats, rows: float) -> Floats:
 
 
 def _common(tables: Sequence[Measurement]) -> Ints:
-    """The common refinement of the groups of base codes, numbered by their first codes."""
+    """Return the common refinement of all partitions of the base codes, numbered by first codes."""
     groups = np.stack([partitions_of(table)[0] for table in tables], axis=1)
     _, first, cell = np.unique(groups, axis=0, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[cell.ravel()]
 
 
 def _groups(table: Measurement, lookup: Ints) -> Ints:
-    """The group of a table that each cell lies in."""
+    """Return the group of a table that each cell lies in."""
     return partitions_of(table)[0][np.unique(lookup, return_index=True)[1]].astype(np.int64)
 
 
 def _body(tables: Sequence[Measurement], lookup: Ints, expected: Floats, values: int) -> tuple[int, int]:
-    """The first and the last cell of ordered codes that is expected to stand out; all where there is no order."""
+    """Return the first and last ordered cell expected to exceed the noise; all cells where there is no order."""
     if not values:
         return 0, int(lookup.max())
     quietest = min(tables, key=lambda table: table.sigma)
     group = partitions_of(quietest)[0]
-    stands_out = group_masses(group, expected, quietest.values.size) >= EDGE * quietest.sigma
-    found = lookup[:values][stands_out[group[:values]]]
+    above_noise = group_masses(group, expected, quietest.values.size) >= MIN_BODY_SIGMAS * quietest.sigma
+    found = lookup[:values][above_noise[group[:values]]]
     return (int(found.min()), int(found.max())) if len(found) else (1, 0)
 
 
 def _solve(
-    tables: Sequence[Measurement], parts: Sequence[Ints], body: Ints, outside: Ints, known: KnownRows
+    tables: Sequence[Measurement], parts: Sequence[Ints], body: Ints, outside: Ints, known: RowCount
 ) -> tuple[Floats, Floats, Floats]:
-    """The unbiased estimate of every cell of the body of least variance: its weights, and what they are weights of."""
+    """Return least-variance unbiased weights for every cell of the body, the observed numbers and their noise."""
     lines: list[Floats] = []
     observed: list[float] = []
     sigma: list[float] = []
     for table, part in zip(tables, parts, strict=True):
-        whole = np.setdiff1d(np.unique(part[body]), part[outside])  # those that reach into a tail are left out
+        whole = np.setdiff1d(np.unique(part[body]), part[outside])  # groups that reach into a tail are left out
         lines += [(part[body] == one).astype(np.float64) for one in whole]
         observed += table.values[whole].tolist()
         sigma += [table.sigma] * len(whole)
@@ -237,23 +239,23 @@ def _solve(
 def _tail(
     tables: Sequence[Measurement], parts: Sequence[Ints], beyond: Ints, inner: Ints, span: Floats, expected: Floats
 ) -> Tail:
-    """The possible tails over cells that lead outwards; `inner` are those of the body, from this end of it."""
+    """Return the possible tails over the cells beyond the body; `inner` are the cells of the body from that end."""
     far = np.concatenate([[0.0], np.cumsum(span[beyond])])
     density = _density_at_edge(inner, span, expected) if len(inner) else 0.0
-    if not density > 0:  # single values only: nothing goes on beyond them
+    if not density > 0:  # single values only: no density continues beyond them
         return Tail(cells=beyond, tables=np.zeros((1, len(beyond))), weight=np.ones(1))
     usual = _decay(inner, span, expected, density)
-    scales = usual * np.exp(SCALE_SPREAD * SCALES)
-    # Nothing beyond is one more possibility: values may be top-coded or censored inside the bounds.
+    scales = usual * np.exp(LOG_SCALE_SD * LOG_SCALE_STEPS)
+    # An empty tail is one more possibility: values may be top-coded or censored inside the bounds.
     possible: list[Floats] = [np.zeros(len(beyond))]
     log: list[float] = [0.0]
-    for shape in SHAPES:
-        for scale, unusual in zip(scales * (1.0 + shape), SCALES, strict=True):
+    for shape in TAIL_SHAPES:
+        for scale, unusual in zip(scales * (1.0 + shape), LOG_SCALE_STEPS, strict=True):
             upto = _survival(far / scale, shape)
-            for end in (upto[-1], 0.0):  # what lies beyond the range is not there, or was clipped to its last cell
+            for end in (upto[-1], 0.0):  # the tail ends with the range, or the rest was clipped to the last cell
                 held = upto[:-1] - np.append(upto[1:-1], end)
-                for sigmas in BREAKS:
-                    possible.append(density * scale * math.exp(BREAK_SPREAD * sigmas) * held)
+                for sigmas in LOG_DENSITY_STEPS:
+                    possible.append(density * scale * math.exp(LOG_DENSITY_SD * sigmas) * held)
                     log.append(-0.5 * (sigmas**2 + unusual**2))
     found, weight = np.stack(possible), np.array(log)
     for table, part in zip(tables, parts, strict=True):
@@ -266,13 +268,13 @@ def _tail(
 
 
 def _decay(inner: Ints, span: Floats, expected: Floats, density: float) -> float:
-    """The distance over which the density falls to 1 / e where the body ends."""
+    """Return the distance over which the density falls to 1 / e where the body ends."""
     level = expected[inner] / np.maximum(span[inner], 1e-300)
-    high = level >= FALL * density
+    high = level >= DECAY_DENSITY_RATIO * density
     upto = np.cumsum(span[inner])
     first = int(np.argmax(high)) if high.any() else len(inner) - 1
     distance = float(upto[first] - span[inner[first]] / 2)
-    return distance / math.log(max(level[first] / density, math.e if not high.any() else FALL))
+    return distance / math.log(max(level[first] / density, math.e if not high.any() else DECAY_DENSITY_RATIO))
 
 
 def _survival(x: Floats, shape: float) -> Floats:

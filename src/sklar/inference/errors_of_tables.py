@@ -1,12 +1,12 @@
-"""The error of a model's tables from noisy ones that it knows nothing of: unbiased, with an interval.
+"""Unbiased estimates, with intervals, of a model's error from noisy tables that it was not fitted to.
 
-With y = t + e, noise of variance s^2 on each of d free numbers, and m a table made without any knowledge of e,
-Q = ||y - m||^2 has mean ||t - m||^2 + d s^2. For Gaussian noise Q / s^2 is noncentral chi-square with noncentrality
-||t - m||^2 / s^2, whose exact interval is found by inverting its law. For several tables of unequal noise, and for
-Laplace noise, the noise's part of Q has mean sum d s^2 and variance sum (k - 1) d s^4, k the kurtosis (3, and 6): the
-law is that of the multiple of a chi-square which has both (Satterthwaite 1946). For Laplace noise it is longer than
-need be where errors exceed the noise. The normal law in its place would miss the upper end 6 to 12 times of 100, not
-2.5, up to 40 free numbers: chance that makes Q small makes its variance look small too.
+With y = t + e, noise of variance s^2 on each of d free numbers, and m a table independent of e, Q = ||y - m||^2 has
+mean ||t - m||^2 + d s^2. For Gaussian noise Q / s^2 is noncentral chi-square with noncentrality ||t - m||^2 / s^2,
+whose exact interval inverts its distribution. For several tables of unequal noise, and for Laplace noise, the noise's
+part of Q has mean sum d s^2 and variance sum (k - 1) d s^4, k the kurtosis (3, and 6); it is approximated by the
+multiple of a chi-square that has both (Satterthwaite 1946), which is conservative for Laplace noise where errors exceed
+the noise. A normal approximation would miss the upper end in 6 to 12% of cases instead of 2.5%, up to 40 free numbers,
+since chance that makes Q small makes its variance look small too.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class ErrorScore:
     Attributes:
         names: The columns; empty for several tables together.
         label: The step that released the table.
-        tables: How many tables it speaks about.
-        cells: How many cells they have.
-        interaction: Whether it speaks about dependence alone, the margins being left out.
-        value: Estimate; 0 where the score is below its noise.
-        low: Lower end. Where the scored fit had more noise than the published one, as in fission, it is that of the
-            published one if all of its error were noise.
-        high: Upper end.
+        tables: Number of tables.
+        cells: Number of cells of these tables.
+        interaction: Whether only dependence is compared, without the margins.
+        value: Estimate; 0 where it is below the noise level.
+        low: Lower end of the interval. Where the scored fit had more noise than the published one, as in fission, it
+            applies to the published one if all of its error were noise.
+        high: Upper end of the interval.
     """
 
     names: tuple[str, ...]
@@ -54,7 +54,7 @@ class ErrorScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SquaredError:
-    """The squared distance of a noisy table from a model, in shares of its rows, and what is known about it."""
+    """Squared distance of a noisy table from a model, in shares of its rows."""
 
     table: Measurement
     distance: float
@@ -62,23 +62,23 @@ class SquaredError:
 
     @property
     def variance(self) -> float:
-        """Of the noise on one cell."""
+        """Variance of the noise on one cell."""
         return (self.table.sigma / self.rows) ** 2
 
     @property
     def excess(self) -> float:
-        """The unbiased squared error."""
+        """Unbiased estimate of the squared error."""
         return self.distance - free_dimensions(self.table) * self.variance
 
 
 def squared_error(table: Measurement, share: Floats, rows: float) -> SquaredError:
-    """The distance of a table from the model's shares of its cells."""
+    """Return the distance of a table from the model's shares of its cells."""
     left = measured_part(table, table.values / rows) - measured_part(table, share)
     return SquaredError(table=table, distance=float(np.sum(left**2)), rows=rows)
 
 
 def score_table(error: SquaredError, added: float = 0.0, confidence: float = CONFIDENCE) -> ErrorScore:
-    """The error of one table; with `added`, of a fit whose noise has 1 + added times the variance."""
+    """Return the error of one table; with `added`, of a fit whose noise has 1 + added times the variance."""
     table = error.table
     return _score([error], tuple(table.query.columns), table.label, added, confidence)
 
@@ -86,7 +86,7 @@ def score_table(error: SquaredError, added: float = 0.0, confidence: float = CON
 def score_together(
     errors: Sequence[SquaredError], added: float = 0.0, confidence: float = CONFIDENCE
 ) -> ErrorScore | None:
-    """The error of several tables: squared errors add up, and so do the variances of their estimates."""
+    """Return the error of several tables together: squared errors and the variances of their estimates add up."""
     return _score(errors, (), "", added, confidence) if errors else None
 
 
@@ -103,7 +103,7 @@ def _score(
 
 
 def _ends(errors: Sequence[SquaredError], confidence: float) -> tuple[float, float]:
-    """Ends of the interval of the squared error."""
+    """Return the ends of the interval of the squared error."""
     noise = [(KURTOSIS[error.table.noise.kind], free_dimensions(error.table), error.variance) for error in errors]
     mean, spread = sum(d * v for _, d, v in noise), sum((k - 1) * d * v**2 for k, d, v in noise)
     unit, distance = spread / (2 * mean), sum(error.distance for error in errors)
@@ -115,14 +115,14 @@ def _ends(errors: Sequence[SquaredError], confidence: float) -> tuple[float, flo
 
 
 def _typical(squared: float, cells: int) -> float:
-    """Root mean square over cells, from the sum of squares."""
+    """Return the root mean square over cells, from the sum of squares."""
     return math.sqrt(max(squared, 0.0) / cells)
 
 
 def noncentrality(statistic: float, freedom: float, level: float) -> float:
-    """The noncentrality at which a chi-square of so many degrees of freedom is below `statistic` with this probability.
+    """Return the noncentrality at which a noncentral chi-square is below `statistic` with probability `level`.
 
-    The ends of an exact interval; 0 where even the central one is below it more rarely.
+    These are the ends of an exact interval; 0 if even the central chi-square is below it with less probability.
     """
     from scipy.optimize import brentq
     from scipy.stats import chi2, ncx2

@@ -1,24 +1,24 @@
-r"""Numbers with error bars: the model's answer set right by releases, or else by how far its replicas stray from it.
+r"""Estimates with error bars: the model's answer corrected by measurements, or by the spread of its replicas.
 
-Where releases tell all columns that an answer depends on, they set the model right, with a known variance (`one_step`).
-What noise hides of tails is skewed: with g the skewness of the error, normal quantiles z become z + g (z^2 - 1) / 6
-(Cornish and Fisher 1938) at the end that this makes wider.
+Where measurements cover all columns that an answer depends on, they correct the model, with a known variance
+(`one_step`). The uncertainty about tails is skewed: with g the skewness of the error, normal quantiles z become
+z + g (z^2 - 1) / 6 (Cornish and Fisher 1938) at the end that this makes wider.
 
-Else, with theta the truth, t what the model says and t_1 ... t_B what its replicas say, t_b - t is distributed about as
-t - theta is. So t less the mean of t_b - t is freed of the bias that replicas show, and with s the standard deviation
-of t_b - t the interval is
+Otherwise, with theta the truth, t the model's answer and t_1 ... t_B those of its replicas, t_b - t is distributed
+approximately as t - theta. So t minus the mean of t_b - t is free of the bias that replicas show, and with s the
+standard deviation of t_b - t the interval is
 
     2 t - mean(t_b)  +-  q s sqrt(1 + 1 / B),     q the quantile of Student's t with B - 1 degrees of freedom:
 
-t - theta has variance s^2 and the mean over B replicas adds s^2 / B, both known from B numbers alone. Correlations are
-treated on Fisher's scale, artanh, where their spread does not depend on their size.
+t - theta has variance s^2 and the mean over B replicas adds s^2 / B, both estimated from B numbers. Correlations are
+treated on Fisher's scale, artanh, where their variance does not depend on their size.
 
-The rows of a replica are drawn afresh, so s holds the chance of having these people and not others, as well as the
-noise: the interval is for the population that the rows came from. For the fitted table itself each replica is compared
-with the rows that it was fitted to, in the place of t; and a step leaves the chance out.
+The rows of a replica are drawn anew, so s contains the sampling variance as well as the noise: the interval is for the
+population that the rows came from. For the fitted table itself each replica is compared with the rows that it was
+fitted to, instead of t, and the correction leaves the sampling variance out.
 
-Replicas of a model that draws groups together do so as well, and scatter less than rows of one group do by chance. For
-a population the error is never below that chance.
+A model that pools groups has replicas that pool them too, which vary less than rows of one group do by chance. For a
+population the error is therefore never below the sampling error.
 """
 
 from __future__ import annotations
@@ -35,49 +35,51 @@ from sklar.arrays import Floats
 from sklar.errors import UsageError
 from sklar.given_numbers import is_number
 from sklar.inference.answers.questions import Enquiry
-from sklar.inference.answers.statistics import Asked, asked_numbers
+from sklar.inference.answers.statistics import NumberLabel, describe_numbers
 from sklar.inference.one_step import OneStep
 from sklar.inference.quantiles import SharesBelow
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 
 Of = Literal["population", "table"]
-LEAST_REPLICAS = 5
-"""With fewer a standard deviation means little."""
-MOST_UNDEFINED = 0.25
-"""Beyond this part of replicas without an answer, there is none."""
-MOST_SKEW = 2.0
-"""Beyond this skewness the correction of quantiles is no longer one."""
-FROM_RELEASE = "from released tables and their known noise"
-FROM_COLUMN = "from released tables and their known noise; where tails drown in it, from what it leaves possible"
-FROM_REPLICAS = (
-    "from {count} replicas of the whole mechanism; what the model has smoothed away, or never measured, they do not see"
+MIN_REPLICAS = 5
+"""Minimum number of replicas with an answer: with fewer, their standard deviation means little."""
+MAX_UNDEFINED_FRACTION = 0.25
+"""No interval is given if the statistic is undefined in more than this fraction of replicas."""
+MAX_SKEWNESS = 2.0
+"""Skewness is clipped to this: beyond it the correction of quantiles is not monotone."""
+FROM_TABLES = "from released tables and their known noise"
+FROM_TABLES_AND_TAIL_MODEL = (
+    "from released tables and their known noise; tails below the noise level from all tail shapes consistent with it"
 )
-FROM_STEP = (
-    "from released tables and their known noise; they tell {told:.0%} of what these columns say together, "
-    "and the model the rest"
+FROM_REPLICAS = (
+    "from {count} replicas of the whole mechanism; errors from smoothing and unmeasured dependence are not included"
+)
+FROM_TABLES_AND_MODEL = (
+    "from released tables and their known noise, which determine {explained:.0%} of the joint distribution that this "
+    "depends on; the rest comes from the model"
 )
 FROM_COLUMNS_ALONE = (
-    "from released tables of each column and their known noise; nothing was released about one of them together with "
-    "others, so a correlation as in other tables of people is allowed for"
+    "from released tables of each column and their known noise; no table of one of them together with others was "
+    "released, so the interval allows for a correlation of typical size"
 )
-NO_ROWS = "the model has no such rows, or too few to tell"
+NO_ROWS = "the model has no such rows, or too few for an estimate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimated:
-    """A number with error bars.
+    """An estimate with error bars.
 
     Attributes:
         name: The question.
-        group: Of which group; None for all rows.
-        term: Of which term of a regression.
-        value: The estimate, or None where there is none; so are the ends of its interval, `low` and `high`.
+        group: The group; None for all rows.
+        term: The term of a regression.
+        value: The estimate, or None if there is none; `low` and `high`, the ends of its interval, likewise.
         error: Its standard error.
-        confidence: How often such intervals hold the truth.
-        of: What the truth is: that of the "population" the rows came from, or of the fitted "table".
-        worth: For how many rows (of the group, if there is one) without any noise the interval would be as wide; None
-            if it cannot be estimated.
+        confidence: The coverage of the interval.
+        of: What is estimated: the value in the "population" the rows came from, or in the fitted "table".
+        worth: Effective sample size: the number of rows (of the group, if any) that would give an interval of this
+            width without any noise; None if it cannot be estimated.
         how: Where the numbers come from and what they leave out.
     """
 
@@ -94,39 +96,38 @@ class Estimated:
     how: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return asdict(self)
 
     def __str__(self) -> str:
         place = "".join(f" [{word}]" for word in (self.group, self.term) if word is not None)
         if self.value is None:
             return f"{self.name}{place}: {self.how}"
-        span = f"{self.value:.5g} ({self.low:.5g} to {self.high:.5g}, {self.confidence:.0%})"
-        return f"{self.name}{place}: {span}"
+        return f"{self.name}{place}: {self.value:.5g} ({self.low:.5g} to {self.high:.5g}, {self.confidence:.0%})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Said:
-    """What was said to one question, one number for each that was asked for; correlations on Fisher's scale.
+class ModelAnswers:
+    """The model's answers to one question and what corrects them; correlations on Fisher's scale.
 
     Attributes:
-        model: By the model.
+        model: The model's answers.
         rows: Rows of the fitted table.
-        part: Part of the rows that each answer is about.
-        chance: Variance of each answer from having drawn so many rows.
-        told: By what else.
+        part: Fraction of the rows that each answer is about.
+        chance: Sampling variance of each answer.
+        correction: What corrects the answers and gives their error.
     """
 
     model: Floats
     rows: int
     part: Floats
     chance: Floats
-    told: OneStep | tuple[SharesBelow | None, ...] | Strayed
+    correction: OneStep | tuple[SharesBelow | None, ...] | ReplicaAnswers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Strayed:
-    """What replicas say, one line each, and the tables that these were fitted to."""
+class ReplicaAnswers:
+    """Answers of replicas, one line each, and of the tables that these were fitted to."""
 
     replicas: Floats
     tables: Floats
@@ -134,7 +135,7 @@ class Strayed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """An answer with the ends of its interval, and the part of its variance that is the chance of the rows."""
+    """An answer with the ends of its interval, and the fraction of its variance that is sampling variance."""
 
     value: float
     low: float
@@ -144,63 +145,68 @@ class _Answer:
     how: str
 
 
-def checked_confidence(confidence: Any) -> float:
-    """A confidence between 0 and 1, or a plain refusal."""
+def validate_confidence(confidence: Any) -> float:
+    """Return a confidence strictly between 0 and 1; refuse anything else."""
     if not is_number(confidence) or not 0 < confidence < 1:
-        raise UsageError(f"confidence must lie between 0 and 1, without the ends, as 0.95; {confidence!r} was given.")
+        raise UsageError(f"confidence must lie strictly between 0 and 1, as 0.95; got {confidence!r}.")
     return float(confidence)
 
 
-def checked_of(of: Any) -> Of:
-    """Whose value is meant, or a plain refusal."""
+def validate_of(of: Any) -> Of:
+    """Return 'population' or 'table'; refuse anything else."""
     if of not in ("population", "table"):
-        raise UsageError(f"of must be 'population' or 'table'; {of!r} was given.")
+        raise UsageError(f"of must be 'population' or 'table'; got {of!r}.")
     return of
 
 
-def estimates_of(question: Enquiry, schema: Schema, said: Said, confidence: float, of: Of) -> tuple[Estimated, ...]:
-    """One estimate for each number asked for; none is where the schema leaves no room for it."""
-    asked, ends = asked_numbers(question, schema), _bounds(question, schema)
-    return tuple(_estimate(question, schema, number, j, said, confidence, of, ends) for j, number in enumerate(asked))
+def make_estimates(
+    question: Enquiry, schema: Schema, answers: ModelAnswers, confidence: float, of: Of
+) -> tuple[Estimated, ...]:
+    """Return one estimate for each number asked for, clipped to the range that the schema allows."""
+    labels, bounds = describe_numbers(question, schema), _possible_range(question, schema)
+    return tuple(_estimate(question, schema, one, j, answers, confidence, of, bounds) for j, one in enumerate(labels))
 
 
 def _estimate(
-    question: Enquiry, schema: Schema, asked: Asked, j: int, said: Said, confidence: float, of: Of,
+    question: Enquiry, schema: Schema, label: NumberLabel, j: int, answers: ModelAnswers, confidence: float, of: Of,
     bounds: tuple[float, float],
 ) -> Estimated:  # fmt: skip
     place: dict[str, Any] = {
-        "name": question.name, "group": asked.group, "term": asked.term, "confidence": confidence, "of": of,
+        "name": question.name, "group": label.group, "term": label.term, "confidence": confidence, "of": of,
     }  # fmt: skip
-    if isinstance(said.told, OneStep):
-        answer = _by_step(question, said, said.told, j, confidence, of)
-    elif isinstance(said.told, tuple):
+    if isinstance(answers.correction, OneStep):
+        answer = _by_step(question, answers, answers.correction, j, confidence, of)
+    elif isinstance(answers.correction, tuple):
         whole = isinstance(schema[question.columns[0]], Integer)
-        answer = _by_shares(question, said.told[j], confidence, of, whole)
+        answer = _by_shares(question, answers.correction[j], confidence, of, whole)
     else:
-        answer = _by_replicas(said, said.told, j, confidence, of)
+        answer = _by_replicas(answers, answers.correction, j, confidence, of)
     if answer is None:
         return Estimated(value=None, low=None, high=None, how=NO_ROWS, **place)
-    curved, (least, most) = question.statistic == "correlation", bounds
-    ends = (math.tanh(x) if curved else x for x in (answer.value, answer.low, answer.high))
-    value, low, high = (min(max(x, least), most) for x in ends)
-    worth = said.rows * float(said.part[j]) * min(answer.chance, 1.0)
+    on_fisher_scale = question.statistic == "correlation"
+    ends = (math.tanh(x) if on_fisher_scale else x for x in (answer.value, answer.low, answer.high))
+    value, low, high = (min(max(x, bounds[0]), bounds[1]) for x in ends)
+    slope = 1 - math.tanh(answer.value) ** 2 if on_fisher_scale else 1.0
+    worth = answers.rows * float(answers.part[j]) * min(answer.chance, 1.0)
     return Estimated(
-        value=value, low=low, high=high, error=answer.error * (1 - math.tanh(answer.value) ** 2 if curved else 1.0),
+        value=value, low=low, high=high, error=answer.error * slope,
         worth=_two_digits(worth) if worth > 0 else None, how=answer.how, **place,
     )  # fmt: skip
 
 
-def _by_step(question: Enquiry, said: Said, step: OneStep, j: int, confidence: float, of: Of) -> _Answer | None:
-    value = float(said.model[j] + step.shift[j])
+def _by_step(
+    question: Enquiry, answers: ModelAnswers, step: OneStep, j: int, confidence: float, of: Of
+) -> _Answer | None:
+    value = float(answers.model[j] + step.shift[j])
     if not math.isfinite(value):
         return None
-    variance = float(step.noise[j]) + (float(said.chance[j]) if of == "population" else 0.0)
+    variance = float(step.noise[j]) + (float(answers.chance[j]) if of == "population" else 0.0)
     error, normal = math.sqrt(variance), NormalDist().inv_cdf((1 + confidence) / 2)
-    skewness = min(max(float(step.skew[j]) / error**3, -MOST_SKEW), MOST_SKEW) if error > 0 else 0.0
+    skewness = min(max(float(step.skew[j]) / error**3, -MAX_SKEWNESS), MAX_SKEWNESS) if error > 0 else 0.0
     longer = skewness * max(normal**2 - 1, 0.0) / 6
     low, high = value - error * (normal + max(-longer, 0.0)), value + error * (normal + max(longer, 0.0))
-    how = _how(question, float(step.told[j]))
-    return _Answer(value=value, low=low, high=high, error=error, chance=_ratio(said.chance[j], variance), how=how)
+    how = _explain(question, float(step.explained[j]))
+    return _Answer(value=value, low=low, high=high, error=error, chance=_ratio(answers.chance[j], variance), how=how)
 
 
 def _by_shares(question: Enquiry, shares: SharesBelow | None, confidence: float, of: Of, whole: bool) -> _Answer | None:
@@ -209,43 +215,42 @@ def _by_shares(question: Enquiry, shares: SharesBelow | None, confidence: float,
     normal = NormalDist().inv_cdf((1 + confidence) / 2)
     value, low, high = shares.invert_shares(question.at, normal, chance=of == "population", whole=whole)
     noise = float(np.interp(value, shares.at, shares.noise))
-    chance, how = _ratio(shares.chance, shares.chance + noise), _how(question, shares.told)
+    chance, how = _ratio(shares.chance, shares.chance + noise), _explain(question, shares.explained)
     return _Answer(value=value, low=low, high=high, error=(high - low) / (2 * normal), chance=chance, how=how)
 
 
-def _how(question: Enquiry, told: float) -> str:
+def _explain(question: Enquiry, explained: float) -> str:
     if question.columns[1:] or question.by or question.given:
-        return FROM_STEP.format(told=told) if told > 0 else FROM_COLUMNS_ALONE
-    return FROM_RELEASE if question.is_share or question.statistic == "quantile" else FROM_COLUMN
+        return FROM_TABLES_AND_MODEL.format(explained=explained) if explained > 0 else FROM_COLUMNS_ALONE
+    return FROM_TABLES if question.is_share or question.statistic == "quantile" else FROM_TABLES_AND_TAIL_MODEL
 
 
 def _ratio(part: float, whole: float) -> float:
     return float(part) / float(whole) if whole > 0 else math.nan
 
 
-def _by_replicas(said: Said, told: Strayed, j: int, confidence: float, of: Of) -> _Answer | None:
-    model, replicas, tables = float(said.model[j]), told.replicas[:, j], told.tables[:, j]
+def _by_replicas(answers: ModelAnswers, others: ReplicaAnswers, j: int, confidence: float, of: Of) -> _Answer | None:
+    model, replicas, tables = float(answers.model[j]), others.replicas[:, j], others.tables[:, j]
     known = np.isfinite(replicas) & np.isfinite(tables)
-    if not math.isfinite(model) or known.sum() < max(LEAST_REPLICAS, (1 - MOST_UNDEFINED) * len(known)):
+    if not math.isfinite(model) or known.sum() < max(MIN_REPLICAS, (1 - MAX_UNDEFINED_FRACTION) * len(known)):
         return None
-    strayed = replicas[known] - (model if of == "population" else tables[known])
-    count = len(strayed)
-    value, error = model - float(strayed.mean()), float(np.std(strayed, ddof=1)) * math.sqrt(1 + 1 / count)
+    deviation = replicas[known] - (model if of == "population" else tables[known])
+    count = len(deviation)
+    value, error = model - float(deviation.mean()), float(np.std(deviation, ddof=1)) * math.sqrt(1 + 1 / count)
     if of == "population":
-        error = max(error, math.sqrt(float(said.chance[j])))
+        error = max(error, math.sqrt(float(answers.chance[j])))
     width = float(stdtrit(count - 1, (1 + confidence) / 2)) * error
-    how = FROM_REPLICAS.format(count=count)
-    chance = _ratio(said.chance[j], error**2)
+    how, chance = FROM_REPLICAS.format(count=count), _ratio(answers.chance[j], error**2)
     return _Answer(value=value, low=value - width, high=value + width, error=error, chance=chance, how=how)
 
 
 def _two_digits(number: float) -> int:
-    """Return a number rounded down to two digits: no group is worth more rows than it has."""
+    """Return a number rounded down to two digits: the effective sample size never exceeds the rows of the group."""
     digits = max(len(str(int(number))) - 2, 0)
     return max(int(number / 10**digits) * 10**digits, 1)
 
 
-def _bounds(question: Enquiry, schema: Schema) -> tuple[float, float]:
+def _possible_range(question: Enquiry, schema: Schema) -> tuple[float, float]:
     column, difference = schema[question.columns[0]], question.statistic == "difference"
     least, most = -math.inf, math.inf
     if question.is_share or question.statistic == "correlation":

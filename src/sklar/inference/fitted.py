@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sklar.methods.evidence import Evidence, Setting, evidence_of
 from sklar.model.linked import LinkedModel
 from sklar.model.protocol import TableModel
-from sklar.release.measurements import Measurement, Recorded, measurements_in
+from sklar.release.measurements import Measurement, Recorded, collect_measurements
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ class Fitted:
 
     Attributes:
         name: Name of the method.
-        setting: What the fit depended on besides its measurements; of the method itself, without a held-back check.
+        setting: The public inputs of the method, without the share of a held-back check.
         recorded: Every step that the model was estimated from.
-        held: The step that was held back to check it, if any.
         model: The model.
-        seed: That of the post-processing.
+        seed: Seed of the post-processing.
+        held: The step that was held back to check the model, if any.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Fitted:
     @property
     def measurements(self) -> tuple[Measurement, ...]:
         """All measurements that the model was estimated from."""
-        return measurements_in(self.recorded)
+        return collect_measurements(self.recorded)
 
     @property
     def rows(self) -> float:
@@ -59,7 +59,7 @@ class Fitted:
         return float(self.model.rows_estimate)
 
     def evidence(self, recorded: Sequence[Recorded] | None = None) -> Evidence[Any]:
-        """Return the evidence of the fit, or of other releases in their place."""
+        """Return the evidence of the fit, or that of other releases in their place."""
         return evidence_of(self.setting, self.recorded if recorded is None else recorded)
 
     def rows_behind(self, columns: Sequence[str]) -> float:

@@ -1,4 +1,4 @@
-"""Measurements of a fit that are sums over rows of known functions: tables, agreements, and products of scores."""
+"""Every measurement of a fit that is a noisy sum over rows of a known function: tables, agreements, score products."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy import sparse
 from sklar.arrays import Floats
 from sklar.counting.code_table import CodeTable
 from sklar.counting.sphere import contrast_weights, row_points
-from sklar.inference.columns import ColumnSums, column_sums, known_rows
+from sklar.inference.columns import ColumnEstimator, estimate_row_count, fit_column_estimator
 from sklar.inference.fitted import Fitted
 from sklar.inference.tables import all_tables, counts_cells, is_interaction, measured_part
 from sklar.model.pairs.interactions import centred
@@ -28,15 +28,15 @@ GRIDDED = (Integer, Real, Datetime)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Linear:
-    """Measured numbers about several columns: the cells of a table, a count of rows that agree, or a sum of products.
+class LinearStatistic:
+    """A noisy linear statistic of several columns: the cells of a table, a count of agreements, or a sum of products.
 
     Attributes:
-        columns: Which.
-        measurement: What they are part of.
-        place: Of a sum of products, the two scores, or the contrast and the score; None for other counts.
-        values: The numbers, with noise.
-        sigma: Standard deviation of the noise on each.
+        columns: The columns.
+        measurement: The measurement that contains it.
+        place: For a sum of products, the two scores, or the contrast and the score; None for counts.
+        values: The noisy numbers.
+        sigma: Standard deviation of the noise on each number.
     """
 
     columns: tuple[str, ...]
@@ -46,15 +46,15 @@ class Linear:
     sigma: float
 
     @property
-    def turn(self) -> Floats:
-        """What was measured of the cells: all, or what is left of interactions without their margins."""
+    def projection(self) -> Floats:
+        """Linear map from cell sums to what was measured: the identity, or the part that margins do not determine."""
         whole = np.eye(self.values.size)
         if is_interaction(self.measurement):
             return np.stack([centred(line.reshape(self.measurement.values.shape)).ravel() for line in whole])
         return whole
 
-    def functions(self, codes: CodeTable) -> Any:
-        """Return the functions that are summed, at each row (line), sparse."""
+    def evaluate(self, codes: CodeTable) -> Any:
+        """Evaluate the summed functions at each row: a sparse matrix with one line per row."""
         query = self.measurement.query
         if isinstance(query, PairSums | StarSums):
             return sparse.csr_array(self._products(query, codes)[:, None])
@@ -69,7 +69,7 @@ class Linear:
         return sparse.csr_array((np.ones(codes.rows), (np.arange(codes.rows), cell)), shape=shape)
 
     def _products(self, query: PairSums | StarSums, codes: CodeTable) -> Floats:
-        """The product in each row, in the units of the sums."""
+        """Return the score product of each row, in the units of the sums."""
         assert self.place is not None
         points, (first, second) = row_points(query.scores, codes.columns), self.place
         if isinstance(query, StarSums):
@@ -85,46 +85,49 @@ class LinearMeasurements:
 
     Attributes:
         fitted: The fit.
-        tables: Measured tables, also the number of rows as one of a single cell.
-        linear: Those about several columns.
-        places: By column the number that each base code stands for, from 0 to 1; NaN for labels and missing ones.
+        tables: Measured tables, including the number of rows as a table of one cell.
+        linear: Statistics of several columns.
+        places: For each column the position of each base code between 0 and 1; NaN for labels and missing values.
     """
 
     fitted: Fitted
     tables: Sequence[Measurement]
-    linear: tuple[Linear, ...]
+    linear: tuple[LinearStatistic, ...]
     places: Mapping[str, Floats]
-    _columns: dict[tuple[str, bool], ColumnSums | None] = field(default_factory=dict[Any, Any], init=False)
+    _columns: dict[tuple[str, bool], ColumnEstimator | None] = field(default_factory=dict[Any, Any], init=False)
 
     @property
     def rows_sigma(self) -> float:
-        """Of the number of rows."""
-        return known_rows(self.tables, "", self.fitted.setting.rows).sigma
+        """Standard deviation of the noise on the number of rows."""
+        return estimate_row_count(self.tables, "", self.fitted.setting.rows).sigma
 
-    def column(self, name: str, unbiased: bool) -> ColumnSums | None:
-        """Return what the histograms of one column show; `unbiased` leaves out assumptions about its tails."""
+    def column(self, name: str, unbiased: bool) -> ColumnEstimator | None:
+        """Return the estimator for one column, cached; `unbiased` makes no assumptions about its tails."""
         if (name, unbiased) not in self._columns:
             at, schema = self.fitted.schema.modelled.index(name), self.fitted.schema
             own = [table for table in self.tables if table.query.columns == (name,) and counts_cells(table, schema)]
-            known = known_rows(self.tables, name, self.fitted.setting.rows)
+            known = estimate_row_count(self.tables, name, self.fitted.setting.rows)
             mass, column = self.fitted.model.margins[at].dense(), schema[name]
             widths = np.zeros(0) if np.isnan(self.places[name]).all() else _widths(column)
-            self._columns[name, unbiased] = column_sums(own, mass, widths, known, self.fitted.rows, tails=not unbiased)
+            self._columns[name, unbiased] = fit_column_estimator(
+                own, mass, widths, known, self.fitted.rows, tails=not unbiased
+            )
         return self._columns[name, unbiased]
 
     def level_error(self, name: str, at: float) -> float:
-        """Standard deviation of the share of rows up to a quantile of a column, by noise and by chance."""
+        """Return the standard deviation of the share of rows below a quantile, from noise and sampling."""
         sums, mass = self.column(name, True), self.fitted.model.margins[self.fitted.schema.modelled.index(name)].dense()
         if sums is None:
             return 0.0
         number = ~np.isnan(self.places[name])
         upto = np.cumsum(mass * number) - at * mass[number].sum()
-        noise = float(sums.means(np.stack([upto <= 0, upto < mass]) * number)[1].max())  # without the cell, and with it
+        below = np.stack([upto <= 0, upto < mass]) * number  # without the cell of the quantile, and with it
+        noise = float(sums.estimate_means(below)[1].max())
         return float(np.sqrt(noise + at * (1 - at) / self.fitted.rows))
 
 
 def _widths(column: Column) -> Floats:
-    """Of codes that are numbers; none for a value singled out among ranges, which has no density."""
+    """Return the widths of codes that are numbers; 0 for a single value among ranges, which has no density."""
     if not isinstance(column, GRIDDED):
         return np.zeros(0)
     widths = column.grid.widths[: column.value_cells].astype(np.float64)
@@ -140,10 +143,10 @@ def _places(column: Column, size: int) -> Floats:
 
 
 def linear_measurements(fitted: Fitted) -> LinearMeasurements:
-    """Return all linear functions of rows that a fit measured."""
+    """Return all measurements of a fit as linear statistics."""
     tables, schema = all_tables(fitted.measurements), fitted.schema
     linear = [
-        Linear(
+        LinearStatistic(
             columns=table.query.columns, measurement=table, place=None, sigma=table.sigma,
             values=measured_part(table, table.values.astype(np.float64)).ravel(),
         )
@@ -156,22 +159,22 @@ def linear_measurements(fitted: Fitted) -> LinearMeasurements:
     return LinearMeasurements(fitted=fitted, tables=tables, linear=tuple(linear), places=places)
 
 
-def _agreements(measurement: Measurement) -> Iterator[Linear]:
-    """Counts of rows that have the same value in two columns, each on its own."""
+def _agreements(measurement: Measurement) -> Iterator[LinearStatistic]:
+    """Yield each count of rows with equal values in two columns."""
     query = measurement.query
     if isinstance(query, Agreements):
         for first, second, value in zip(query.first, query.second, measurement.values, strict=True):
-            yield Linear(
+            yield LinearStatistic(
                 columns=(first, second), measurement=measurement, place=None, values=np.array([value]),
                 sigma=measurement.sigma,
             )  # fmt: skip
 
 
-def _products(measurement: Measurement) -> Iterator[Linear]:
-    """Products that are summed over all rows, each on its own.
+def _products(measurement: Measurement) -> Iterator[LinearStatistic]:
+    """Yield each sum of score products over all rows.
 
-    Left out are averages over pairs or blocks of rows, nominal levels, products within classes and coefficients of one
-    column.
+    Averages over pairs or blocks of rows, nominal levels, products within classes and coefficients of one column are
+    left out.
     """
     query, found = measurement.query, list[tuple[tuple[str, str], tuple[int, int], float]]()
     if isinstance(query, PairSums) and query.contrasts is None:
@@ -184,7 +187,7 @@ def _products(measurement: Measurement) -> Iterator[Linear]:
         found = [((name, target), (i, j), line[j]) for i, line in enumerate(lines) for j, name in named]
     for columns, place, value in found:
         if columns[0] != columns[1]:
-            yield Linear(
+            yield LinearStatistic(
                 columns=columns, measurement=measurement, place=place, values=np.array([value]),
                 sigma=measurement.sigma,
             )  # fmt: skip

@@ -1,35 +1,36 @@
-r"""The model's answer, set right by its releases where it smooths or follows noise: a one-step estimate.
+r"""One-step estimates: the model's answer corrected by its measurements, where the model smooths or follows noise.
 
-A model draws what is weak beside the noise towards smooth margins and no dependence, and so does every replica of it.
-The releases are not drawn anywhere; their noise has mean 0. With psi the influence of a row on the statistic at the
-model M, f a linear combination, with weights a, of the functions of several columns that were released, and psi_0 a sum
-of functions of single columns, the truth P obeys to first order
+A model shrinks what is weak beside the noise towards smooth margins and independence, and so does every replica of it.
+The measurements are unbiased: their noise has mean 0. With psi the influence of a row on the statistic at the model M,
+f a linear combination, with weights a, of the measured functions of several columns, and psi_0 a sum of functions of
+single columns, the true distribution P obeys to first order
 
     theta(P) = theta(M) + mean_P(f) + mean_P(psi_0) + mean_P(psi - f - psi_0).
 
-The first mean is told by releases about several: sum_c a_c s_c, with s_c the released value for one row, but for
-bias-free noise of variance sum_c a_c^2 sigma_c^2. The second is told by the histograms of each column (`columns`). In
-the third something must be believed, a law S. If the variance of the relative error of S is D in any one direction, the
-mean has variance D var_S(psi - f - psi_0) about that of S, which psi_0 makes 0. Weights a, and those of bins of single
-columns in psi_0, with the variance v of what histograms tell of each, make
+The first mean is estimated from measurements of several columns: sum_c a_c s_c, with s_c the measured value per row and
+unbiased noise of variance sum_c a_c^2 sigma_c^2. The second is estimated from the histograms of each column
+(`columns`). The third needs an assumption, a distribution S. If the variance of the relative error of S is D in any one
+direction, the mean has variance D var_S(psi - f - psi_0) around that of S, which psi_0 makes 0. The weights a, and
+those of bins of single columns in psi_0, with v the variance of each bin's estimate from histograms, minimize
 
-    sum_c a_c^2 sigma_c^2  +  sum_b v_b w_b^2  +  D var_S(psi - f - psi_0)
+    sum_c a_c^2 sigma_c^2  +  sum_b v_b w_b^2  +  D var_S(psi - f - psi_0).
 
-least: a ridge regression of psi on both together, since a released interaction has its margins taken out cell by cell,
-not row by row, and tells nothing without them. D is how far released values stray from those of S, relative to the
-variance of their functions, and at least what their noise makes of it; the weights allow for more (CAUTION).
+This is a ridge regression of psi on both together, since the margins of a measured interaction are removed cell by cell
+and not row by row, so that it is uninformative without them. D is the squared deviation of measured values from those
+of S, relative to the variance of their functions, and at least what the noise contributes; the weights allow for more
+(DIVERGENCE_INFLATION).
 
-S is not the model. Where noise was upwards, the model has rows: the same noise would be in the weights and in what they
-weigh, and rows that noise has made in a tail would be believed. So S has the model's margins and rank correlations and
-a Gaussian copula between (`smoothed`), where releases tell something of all columns two by two and none of them speaks
-against it; else it is the model.
+S is not the model. Where noise was positive, the model has rows: the same noise would be in the weights and in what
+they weigh, and spurious rows in a tail would be taken for real. So S has the model's margins and rank correlations and
+a Gaussian copula (`with_gaussian_copula`), if every pair of columns was measured and no measurement contradicts it;
+otherwise S is the model.
 
-About a column that no release has together with any other (labels of a table of few rows, or all columns of a method
-without dependence) the model says nothing: it is independent there. D is then that of columns of people in general
+If no measurement contains a column together with any other (labels of a table of few rows, or all columns of a method
+without dependence), the model assumes independence there. D is then that of typical tables of people
 (TYPICAL_SQUARED_CORRELATION).
 
-For a population the chance of having drawn these rows adds var(psi) / n. Which part of psi beyond single columns the
-releases tell is said with the answer. Reference: Bickel, Klaassen, Ritov, Wellner (1993), chapter 2.
+For a population the sampling variance adds var(psi) / n. The part of psi beyond single columns that measurements
+explain is reported with the answer. Reference: Bickel, Klaassen, Ritov, Wellner (1993), chapter 2.
 """
 
 from __future__ import annotations
@@ -45,101 +46,101 @@ from scipy.linalg import block_diag, solve
 
 from sklar.arrays import Floats, Ints
 from sklar.counting.code_table import CodeTable
-from sklar.inference.columns import ColumnSums
-from sklar.inference.linear_measurements import Linear, LinearMeasurements
+from sklar.inference.columns import ColumnEstimator
+from sklar.inference.linear_measurements import LinearMeasurements, LinearStatistic
 from sklar.model.correlation.nearest import clean_correlations, clipped_correlation
 from sklar.release.agreements import Agreements
 from sklar.sample.rng import substream
 
-CAUTION = 25.0
-"""Times D for which weights are chosen: an error of five typical ones in a single direction. Larger follows releases
-where S would do, and pays for it in noise; smaller believes S. From 9 to 160 the errors of linear coefficients of
-25,000 rows at epsilon 3 grow by a quarter, and those that intervals allow for with them."""
-BELIEVED = 3.0
-"""Standard deviations that a release may be off a smooth law before the model is believed in its place. On two tables
-of people, where a Gaussian copula is wrong, belief in it in any case made errors of correlations twice as large."""
+DIVERGENCE_INFLATION = 25.0
+"""Multiple of D for which weights are chosen: an error of five typical ones in a single direction. A larger value
+follows the measurements, and their noise, where S would do; a smaller one trusts S. From 9 to 160 the errors of linear
+coefficients of 25,000 rows at epsilon 3 grow by a quarter, and the intervals with them."""
+MAX_SMOOTH_DEVIATION = 3.0
+"""Standard deviations by which a measurement may differ from the Gaussian copula before the model is used instead. On
+two tables of people, where a Gaussian copula is wrong, always using it doubled the errors of correlations."""
 TYPICAL_SQUARED_CORRELATION = 0.015
-"""D where nothing was released of a column together with others: the mean squared correlation of a number with being in
-a group. On five tables of people (adult, compas, hmeq, support2, a wage panel) it is 0.009 to 0.029. Half as much makes
-intervals of means in groups of 12% of 545 persons shorter by a tenth."""
-MOST_NUMBERS = 4_000
-"""Released numbers in one system of equations; those of fewest cells come first."""
-ROUNDS_OF_RANKS = 4
-"""Of bringing rank correlations to what is wanted: ties make them weaker than those of the normals behind them."""
-BINS, ROUNDS = 64, 8
-"""Bins of a column on which functions of it alone are taken, and rounds of fitting them to each other's residuals."""
+"""D for a column that was never measured together with others: the mean squared correlation of a number with membership
+in a group. On five tables of people (adult, compas, hmeq, support2, a wage panel) it is 0.009 to 0.029. Half this value
+makes intervals of means in groups of 12% of 545 persons shorter by a tenth."""
+MAX_EQUATIONS = 4_000
+"""Maximum number of measured values in one system of equations; the smallest tables come first."""
+RANK_CORRELATION_ROUNDS = 4
+"""Rounds of adjusting rank correlations to their targets: ties make them weaker than those of the normal scores."""
+BINS_PER_COLUMN, BACKFITTING_ROUNDS = 64, 8
+"""Bins for functions of a single column, and rounds of fitting these functions to each other's residuals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OneStep:
-    """What releases add to the model's answers, one number of each for every answer.
+    """Correction of the model's answers by measurements, one number per answer.
 
     Attributes:
-        shift: To be added.
-        noise: Variance from the noise on releases, and from what it hides.
-        skew: Third central moment of that.
-        chance: Variance from having drawn these rows of a population.
-        told: Part of what columns say together that releases tell; 1 if there is one column.
+        shift: Correction to add to the answer.
+        noise: Variance from the noise on measurements, and from what it hides.
+        skew: Third central moment of the same error.
+        chance: Sampling variance, for a population.
+        explained: Part of the joint influence of the columns that measurements explain; 1 for a single column.
     """
 
     shift: Floats
     noise: Floats
     skew: Floats
     chance: Floats
-    told: Floats
+    explained: Floats
 
 
-def one_step(
+def compute_one_step(
     known: LinearMeasurements, codes: CodeTable, psi: Floats, columns: Sequence[str], rows: float, counts: bool,
     own: int | None = None,
 ) -> OneStep | None:  # fmt: skip
-    """The step from releases about these columns.
+    """Compute the correction from measurements of these columns.
 
-    None if one of them has no histogram that shows anything, or only releases about other columns tell of two of them.
+    Returns None if a column has no histogram above its noise, or if columns were measured, but only with other columns.
 
     Args:
-        known: What was measured.
-        codes: Many rows drawn from the model, and smoothed ones.
-        psi: Influence of each of these rows on each answer, one line an answer.
-        columns: Those that the answers depend on.
+        known: The measurements.
+        codes: Many rows drawn from the model, followed by rows `with_gaussian_copula`.
+        psi: Influence of each of these rows on each answer, one line per answer.
+        columns: Columns that the answers depend on.
         rows: Rows of the fitted table.
-        counts: Whether psi only counts rows: then it goes on without slope where the model has no rows, and one column
-            is told by its counts alone, tails and all.
-        own: How many of the rows, the first, are the model's; the others, if any, are `smoothed` ones.
+        counts: Whether psi only counts rows: then it is extrapolated without slope where the model has no rows, and
+            for a single column the counts are used without a model of tails.
+        own: Number of rows, at the beginning, that are the model's; all by default.
     """
     found = {name: known.column(name, counts and len(columns) == 1) for name in columns}
     sums = {name: one for name, one in found.items() if one is not None}
-    usable = _usable(known.linear, set(columns))
-    unmeasured = len(columns) > 1 and _any_alone(known.linear, columns)
+    usable = _select_statistics(known.linear, set(columns))
+    unmeasured = len(columns) > 1 and _has_unpaired_column(known.linear, columns)
     if len(sums) < len(columns) or (len(columns) > 1 and not usable and not unmeasured):
         return None
     own = codes.rows if own is None else own
     chance, psi = psi[:, :own].var(axis=1) / rows, psi - psi[:, :own].mean(axis=1, keepdims=True)
     smooth = codes.last(codes.rows - own)
-    believable = own < codes.rows and _every_pair(usable, columns) and not _contradicted(usable, smooth, rows)
-    codes, psi = (smooth, psi[:, own:]) if believable else (codes.first(own), psi[:, :own])
+    is_smooth = own < codes.rows and _covers_all_pairs(usable, columns) and not _is_contradicted(usable, smooth, rows)
+    codes, psi = (smooth, psi[:, own:]) if is_smooth else (codes.first(own), psi[:, :own])
     places = {name: known.places[name] for name in columns}
-    f = _together(usable, sums, codes, psi, places, rows)
-    alone, left = _split(psi - f.at_rows, codes, places, counts)
+    f = _combine_statistics(usable, sums, codes, psi, places, rows)
+    alone, left = _fit_additive(psi - f.at_rows, codes, places, counts)
     divergence = max(f.divergence, TYPICAL_SQUARED_CORRELATION if unmeasured else 0.0)
     shift, noise, skew = f.mean, f.noise + divergence * left.var(axis=1), np.zeros(len(psi))
     for name, one in sums.items():
-        mean, variance, third = one.means(alone[name])
+        mean, variance, third = one.estimate_means(alone[name])
         shift, noise, skew = shift + mean, noise + variance, skew + third
-    together = _split(psi, codes, places, counts)[1].var(axis=1)
-    told = np.clip(1 - left.var(axis=1) / np.maximum(together, 1e-300), 0.0, 1.0)
-    told = told if usable else np.full_like(told, float(len(columns) == 1))
-    return OneStep(shift=shift, noise=noise, skew=skew, chance=chance, told=told)
+    joint = _fit_additive(psi, codes, places, counts)[1].var(axis=1)
+    explained = np.clip(1 - left.var(axis=1) / np.maximum(joint, 1e-300), 0.0, 1.0)
+    explained = explained if usable else np.full_like(explained, float(len(columns) == 1))
+    return OneStep(shift=shift, noise=noise, skew=skew, chance=chance, explained=explained)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Together:
-    """The combination f of released functions of several columns, one line for each answer.
+class _Combination:
+    """The combination f of measured functions of several columns, one line per answer.
 
     Attributes:
         at_rows: Its values at the rows.
-        mean: Its mean over the rows of the fitted table, as released.
-        noise: The variance of that.
+        mean: Its measured mean over the rows of the fitted table.
+        noise: The variance of that mean.
         divergence: D.
     """
 
@@ -149,75 +150,77 @@ class _Together:
     divergence: float
 
 
-def _together(
-    usable: Sequence[Linear], sums: Mapping[str, ColumnSums], codes: CodeTable, psi: Floats,
+def _combine_statistics(
+    usable: Sequence[LinearStatistic], sums: Mapping[str, ColumnEstimator], codes: CodeTable, psi: Floats,
     places: Mapping[str, Floats], rows: float,
-) -> _Together:  # fmt: skip
-    """The best combination of what releases tell about two or more of the columns; nothing of one."""
+) -> _Combination:  # fmt: skip
+    """Return the least-error combination of the statistics of two or more columns; 0 if there are none."""
     nothing = np.zeros(len(psi))
     if not usable:
-        return _Together(at_rows=np.zeros_like(psi), mean=nothing, noise=nothing, divergence=0.0)
+        return _Combination(at_rows=np.zeros_like(psi), mean=nothing, noise=nothing, divergence=0.0)
     released = np.concatenate([one.values for one in usable]) / rows
     noise = np.concatenate([np.full(one.values.size, (one.sigma / rows) ** 2) for one in usable])
-    functions, turn = sparse.hstack([one.functions(codes) for one in usable], format="csr"), _turn(usable)
+    functions = sparse.hstack([one.evaluate(codes) for one in usable], format="csr")
+    projection = sparse.csr_array(np.asarray(block_diag(*(one.projection for one in usable))))
     bins = {name: _bins(codes.columns[name], place, False) for name, place in places.items()}
-    single = [sums[name].means((bins[name] == np.arange(bins[name].max() + 1)[:, None]) * 1.0)[1] for name in bins]
+    single = [
+        sums[name].estimate_means((bins[name] == np.arange(bins[name].max() + 1)[:, None]) * 1.0)[1] for name in bins
+    ]
     every = sparse.hstack([functions, *(_indicators(codes.columns[name], bins[name]) for name in bins)], format="csr")
-    turned = sparse.block_diag([turn, sparse.eye_array(sum(map(len, single)))], format="csr")
-    gram = (turned @ (every.T @ every) @ turned.T).toarray() / codes.rows
-    believed = turn @ np.asarray(functions.mean(axis=0)).ravel()
-    strayed = max(float(noise.sum()), float(np.sum((released - believed) ** 2)))
-    divergence = strayed / max(float(gram.diagonal()[: len(noise)].sum() - believed @ believed), 1e-300)
-    ridge = np.diag(np.concatenate([noise, *single]) / (CAUTION * divergence))
-    weights = solve(gram + ridge, turned @ (every.T @ psi.T) / codes.rows, assume_a="pos")[: len(noise)]
-    return _Together(
-        at_rows=(functions @ (turn.T @ weights)).T, mean=released @ weights, noise=noise @ weights**2,
+    extended = sparse.block_diag([projection, sparse.eye_array(sum(map(len, single)))], format="csr")
+    gram = (extended @ (every.T @ every) @ extended.T).toarray() / codes.rows
+    expected = projection @ np.asarray(functions.mean(axis=0)).ravel()
+    squared_deviation = max(float(noise.sum()), float(np.sum((released - expected) ** 2)))
+    divergence = squared_deviation / max(float(gram.diagonal()[: len(noise)].sum() - expected @ expected), 1e-300)
+    ridge = np.diag(np.concatenate([noise, *single]) / (DIVERGENCE_INFLATION * divergence))
+    weights = solve(gram + ridge, extended @ (every.T @ psi.T) / codes.rows, assume_a="pos")[: len(noise)]
+    return _Combination(
+        at_rows=(functions @ (projection.T @ weights)).T, mean=released @ weights, noise=noise @ weights**2,
         divergence=divergence,
     )  # fmt: skip
 
 
-def _every_pair(usable: Sequence[Linear], columns: Sequence[str]) -> bool:
-    """Whether something is told of all columns two by two."""
-    return {pair for one in usable for pair in combinations(sorted(one.columns), 2)} >= set(
-        combinations(sorted(columns), 2)
-    )
+def _covers_all_pairs(usable: Sequence[LinearStatistic], columns: Sequence[str]) -> bool:
+    measured = {pair for one in usable for pair in combinations(sorted(one.columns), 2)}
+    return measured >= set(combinations(sorted(columns), 2))
 
 
-def _any_alone(linear: Sequence[Linear], columns: Sequence[str]) -> bool:
-    """Return whether no release has one of the columns together with another column.
+def _has_unpaired_column(linear: Sequence[LinearStatistic], columns: Sequence[str]) -> bool:
+    """Return whether one of the columns was never measured together with another column.
 
-    How often a column keeps its value from one row to the next tells nothing about other columns.
+    Agreements of a column with itself in the next row contain nothing about other columns.
     """
     others = [one for one in linear if not isinstance(one.measurement.query, Agreements)]
     about = [one for one in linear if set(one.columns) <= set(columns)]
     return not set(columns) <= {name for one in (*others, *about) for name in one.columns}
 
 
-def _contradicted(usable: Sequence[Linear], codes: CodeTable, rows: float) -> bool:
-    """Whether a release is farther from what these rows have than noise and chance make it.
+def _is_contradicted(usable: Sequence[LinearStatistic], codes: CodeTable, rows: float) -> bool:
+    """Return whether a measurement differs from these rows by more than noise and sampling explain.
 
     Squared distances have mean v = sigma^2 / n^2 + var / n, and their sum, about chi-square, a variance of 2 sum v^2.
     """
     for one in usable:
-        functions, turn = one.functions(codes), one.turn
+        functions, projection = one.evaluate(codes), one.projection
         mean, square = (np.asarray(part.mean(axis=0)).ravel() for part in (functions, functions.power(2)))
-        believed = turn @ mean
-        variance = (one.sigma / rows) ** 2 + (turn**2 @ square - believed**2) * (1 / rows + 1 / codes.rows)
-        if np.sum((one.values / rows - believed) ** 2 - variance) > BELIEVED * np.sqrt(2 * np.sum(variance**2)):
+        expected = projection @ mean
+        variance = (one.sigma / rows) ** 2 + (projection**2 @ square - expected**2) * (1 / rows + 1 / codes.rows)
+        excess = np.sum((one.values / rows - expected) ** 2 - variance)
+        if excess > MAX_SMOOTH_DEVIATION * np.sqrt(2 * np.sum(variance**2)):
             return True
     return False
 
 
-def smoothed(codes: CodeTable) -> CodeTable:
-    """As many rows with the margins and the rank correlations of these, and a Gaussian copula (Iman and Conover 1982).
+def with_gaussian_copula(codes: CodeTable) -> CodeTable:
+    """Return rows with the margins and rank correlations of these, and a Gaussian copula (Iman and Conover 1982).
 
-    Labels without an order keep their shares, and little of what they go with.
+    Unordered labels keep their shares, and little of their dependence.
     """
     rng, columns = substream(0, 0), codes.columns
     normals = rng.standard_normal((len(columns), codes.rows))
     wanted = _rank_correlations(codes)
     corr, found = clipped_correlation(wanted), codes
-    for _ in range(ROUNDS_OF_RANKS):
+    for _ in range(RANK_CORRELATION_ROUNDS):
         drawn = np.linalg.cholesky(corr) @ normals
         ranks = np.argsort(np.argsort(drawn, axis=1), axis=1)
         found = CodeTable(columns={name: np.sort(columns[name])[ranks[j]] for j, name in enumerate(columns)})
@@ -226,34 +229,32 @@ def smoothed(codes: CodeTable) -> CodeTable:
 
 
 def _rank_correlations(codes: CodeTable) -> Floats:
-    """Spearman's, by the mean ranks of rows of one code."""
+    """Return Spearman's rank correlations; rows of one code have their mean rank."""
     count = [np.bincount(code) for code in codes.columns.values()]
     ranks = [(np.cumsum(n) - n / 2)[code] for n, code in zip(count, codes.columns.values(), strict=True)]
     return clean_correlations(np.atleast_2d(np.corrcoef(ranks)))
 
 
 def _indicators(codes: np.ndarray, bin_of: Ints) -> Any:
-    """Of the bins of one column, one line a row."""
+    """Return indicators of the bins of one column, one line per row."""
     shape = (len(codes), int(bin_of.max()) + 1)
     return sparse.csr_array((np.ones(len(codes)), (np.arange(len(codes)), bin_of[codes])), shape=shape)
 
 
-def _usable(linear: Sequence[Linear], columns: set[str]) -> list[Linear]:
-    """Releases about these columns alone, as many as can be solved for."""
+def _select_statistics(linear: Sequence[LinearStatistic], columns: set[str]) -> list[LinearStatistic]:
+    """Return statistics of these columns alone, smallest first, up to the size that can be solved."""
     about = sorted((one for one in linear if set(one.columns) <= columns), key=lambda one: one.values.size)
     upto = np.cumsum([one.values.size for one in about])
-    return [one for one, numbers in zip(about, upto, strict=True) if numbers <= MOST_NUMBERS]
+    return [one for one, numbers in zip(about, upto, strict=True) if numbers <= MAX_EQUATIONS]
 
 
-def _turn(usable: Sequence[Linear]) -> Any:
-    return sparse.csr_array(np.asarray(block_diag(*(one.turn for one in usable))))
+def _fit_additive(
+    psi: Floats, codes: CodeTable, places: Mapping[str, Floats], flat: bool
+) -> tuple[dict[str, Floats], Floats]:
+    """Return the best additive approximation of psi, by column and base code, and its residuals.
 
-
-def _split(psi: Floats, codes: CodeTable, places: Mapping[str, Floats], flat: bool) -> tuple[dict[str, Floats], Floats]:
-    """Functions of single columns that tell most of psi, by base code, and what they leave.
-
-    Parabolas of numbers, which go on where the model has no rows, unless it is flat; then means over bins
-    (backfitting).
+    It fits parabolas of numbers, which extrapolate where the model has no rows, unless `flat`; then means over bins
+    by backfitting.
     """
     inside = {name: codes.columns[name] for name in places}
     powers = {name: np.nan_to_num(np.stack([place, place**2])) * (not flat) for name, place in places.items()}
@@ -264,7 +265,7 @@ def _split(psi: Floats, codes: CodeTable, places: Mapping[str, Floats], flat: bo
     alone = {name: part.T @ powers[name] for (name, part) in zip(places, parabolas, strict=True)}
     alone[next(iter(places))] += found[:1].T
     bins = {name: _bins(inside[name], place, len(places) == 1) for name, place in places.items()}
-    for _ in range(ROUNDS if len(places) > 1 else 1):
+    for _ in range(BACKFITTING_ROUNDS if len(places) > 1 else 1):
         for name, bin_of in bins.items():
             count = np.maximum(np.bincount(bin_of[inside[name]], minlength=len(bin_of)), 1)
             mean = np.stack([np.bincount(bin_of[inside[name]], line, len(bin_of)) for line in left]) / count
@@ -274,13 +275,14 @@ def _split(psi: Floats, codes: CodeTable, places: Mapping[str, Floats], flat: bo
 
 
 def _bins(codes: np.ndarray, place: Floats, fine: bool) -> Ints:
-    """A bin for each base code: of about equal numbers of rows, or for each code that has rows.
+    """Return the bin of each base code: bins of about equal numbers of rows, or one for each code that has rows.
 
-    Codes that are no numbers, as of missing ones, are bins of their own.
+    Codes that are not numbers, such as missing values, have bins of their own.
     """
     number = ~np.isnan(place)
     count = np.bincount(codes, minlength=len(place)) * number
     upto = np.cumsum(count) / max(count.sum(), 1)
     middle = upto - np.diff(upto, prepend=0.0) / 2
-    ordered = np.cumsum(count > 0) if fine else (middle * BINS).astype(np.int64).clip(0, BINS - 1)
+    equal = (middle * BINS_PER_COLUMN).astype(np.int64).clip(0, BINS_PER_COLUMN - 1)
+    ordered = np.cumsum(count > 0) if fine else equal
     return np.unique(np.where(number, ordered, len(place) + np.arange(len(place))), return_inverse=True)[1]

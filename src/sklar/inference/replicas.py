@@ -1,10 +1,10 @@
-"""Replicas: rows drawn from a model and put through its whole mechanism again, which shows how far it strays.
+"""Replicas of a model: rows drawn from it are put through its whole mechanism again, to estimate its error.
 
-A replica of a model is made as the model itself was. Where the custodian had rows of people, it has as many rows drawn
-from the model; where the Door added noise, `SimulatedDoor` adds noise of the same kind and scale; method, options,
-budget and schema are the same. How replicas scatter around the model is how models scatter around the truth, as far as
-the model is like the truth: the parametric bootstrap (Efron and Tibshirani 1993, chapter 6) of a private mechanism
-(Ferrando, Wang, Sheldon 2022, "Parametric bootstrap for differentially private confidence intervals").
+A replica is made as the model itself was. In the place of the real rows it has the same number of rows drawn from the
+model, and `SimulatedDoor` adds noise of the same kind and scale; method, options, budget and schema are the same.
+Replicas vary around the model as models vary around the truth, to the extent that the model resembles the truth: the
+parametric bootstrap (Efron and Tibshirani 1993, chapter 6) of a private mechanism (Ferrando, Wang, Sheldon 2022,
+"Parametric bootstrap for differentially private confidence intervals").
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from sklar.sample.rules.every import rules_hold
 from sklar.schema.coordinates import Coordinates, Same
 from sklar.schema.table import Schema
 
-LEAST_ROWS, MOST_ROWS = 40_000, 200_000
-"""Rows that tell what a replica says: enough that drawing them adds little to what the noise does (a fortieth of the
-variance of 1,000 rows), few enough to keep. In between, as many as the table had."""
-ROUNDS = 10
-"""Of drawing rows again that break a rule: the few that are left hardly show in any table."""
-MODEL_ROWS = 2
-"""Times as many tell what the model itself says: its error is in every interval."""
+MIN_ANSWER_ROWS, MAX_ANSWER_ROWS = 40_000, 200_000
+"""Rows drawn from a replica to evaluate statistics: those of the table, within these bounds. Enough that sampling adds
+little to the error (a fortieth of the variance of 1,000 rows), few enough to cache."""
+RULE_REDRAW_ROUNDS = 10
+"""Rounds of redrawing rows that break a rule: the few that remain hardly matter in any table."""
+MODEL_ROWS_FACTOR = 2
+"""The model itself is evaluated on this multiple of rows, since its sampling error is in every interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,35 +45,35 @@ class Mechanism:
 
     @property
     def rows(self) -> int:
-        """Rows of a replica's table: as many as the model knows of."""
+        """Number of rows of a replica's table: the model's estimate for the fitted table."""
         return self.fitted.model.rows_estimate
 
     @property
-    def told_rows(self) -> int:
-        """Rows drawn from each replica to tell what it says."""
-        return min(max(self.rows, LEAST_ROWS), MOST_ROWS)
+    def answer_rows(self) -> int:
+        """Number of rows drawn from each replica to evaluate statistics."""
+        return min(max(self.rows, MIN_ANSWER_ROWS), MAX_ANSWER_ROWS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replica:
-    """What one run through the mechanism gave, as base codes.
+    """One run through the mechanism, as base codes.
 
     Attributes:
-        drawn: The made-up rows it was fitted to.
-        told: Independent rows of what was fitted.
-        rows: Rows that it believes its table has.
+        drawn: The simulated rows that the replica was fitted to.
+        sampled: Independent rows drawn from the fitted replica.
+        rows: Its estimate of the number of rows of its table.
     """
 
     drawn: CodeTable
-    told: CodeTable
+    sampled: CodeTable
     rows: int
 
 
 def fit_replica(mechanism: Mechanism, entropy: int, index: int) -> tuple[TableModel, CodeTable]:
-    """One replica, and the rows it was fitted to; the same for the same seed and index, whatever else is made."""
+    """Return one replica and the rows it was fitted to; they depend on seed and index alone."""
     stream = named_streams(entropy, _offset(index))
     fitted, setting = mechanism.fitted, mechanism.fitted.setting
-    drawn = rows_of(mechanism, fitted.model, mechanism.rows, stream("rows"))
+    drawn = draw_rows(mechanism, fitted.model, mechanism.rows, stream("rows"))
     door = SimulatedDoor(rows=CountedTable(fitted.schema, drawn), unit=setting.unit, rng=stream("noise"))
     rows = drawn.rows if setting.unit.neighbours == "replace" else None
     model = fitted.method.fit(replace(setting, rows=rows, generator=lambda: stream("fit")), door)
@@ -81,21 +81,23 @@ def fit_replica(mechanism: Mechanism, entropy: int, index: int) -> tuple[TableMo
 
 
 def make_replica(mechanism: Mechanism, entropy: int, index: int) -> Replica:
-    """One replica as rows."""
+    """Return one replica as rows."""
     model, drawn = fit_replica(mechanism, entropy, index)
-    told = rows_of(mechanism, model, mechanism.told_rows, named_streams(entropy, _offset(index))("told"))
-    return Replica(drawn=drawn, told=told, rows=model.rows_estimate)
+    # The name of this stream fixes the rows of a seed: it must not change.
+    sampled = draw_rows(mechanism, model, mechanism.answer_rows, named_streams(entropy, _offset(index))("told"))
+    return Replica(drawn=drawn, sampled=sampled, rows=model.rows_estimate)
 
 
-def model_rows(mechanism: Mechanism, entropy: int) -> CodeTable:
-    """What the model itself says, by more rows than a replica has."""
-    return rows_of(mechanism, mechanism.fitted.model, MODEL_ROWS * mechanism.told_rows, substream(entropy, 0))
+def draw_model_rows(mechanism: Mechanism, entropy: int) -> CodeTable:
+    """Draw rows of the model itself, more than of a replica."""
+    rows = MODEL_ROWS_FACTOR * mechanism.answer_rows
+    return draw_rows(mechanism, mechanism.fitted.model, rows, substream(entropy, 0))
 
 
-def rows_of(mechanism: Mechanism, model: TableModel, rows: int, rng: np.random.Generator) -> CodeTable:
-    """Independent rows of a model; those that break a rule are drawn again, as far as a few rounds do."""
+def draw_rows(mechanism: Mechanism, model: TableModel, rows: int, rng: np.random.Generator) -> CodeTable:
+    """Draw independent rows of a model; rows that break a rule are redrawn for a few rounds."""
     codes, by = model.simulate(rows, rng), mechanism.by
-    for _ in range(ROUNDS if mechanism.schema.rules else 0):
+    for _ in range(RULE_REDRAW_ROUNDS if mechanism.schema.rules else 0):
         table, bent = assemble(by, decode(by.schema, codes, rng), rng)
         bad = np.flatnonzero(bent | ~rules_hold(mechanism.schema, table))
         if not len(bad):
@@ -104,20 +106,20 @@ def rows_of(mechanism: Mechanism, model: TableModel, rows: int, rng: np.random.G
     return CodeTable(columns={name: codes[:, j] for j, name in enumerate(by.schema.modelled)})
 
 
-def columns_alone(mechanism: Mechanism) -> set[str]:
-    """Columns that a coordinate of their own tells, whatever the others are."""
+def directly_coded_columns(mechanism: Mechanism) -> set[str]:
+    """Return columns that are decoded from one coordinate of their own."""
     return {part.name for part in mechanism.by.parts if isinstance(part, Same)}
 
 
-def values_of(mechanism: Mechanism, codes: CodeTable, columns: Sequence[str]) -> SampledTable:
-    """The declared columns that are asked for; places inside cells are drawn by a seed that is always the same."""
+def decode_columns(mechanism: Mechanism, codes: CodeTable, columns: Sequence[str]) -> SampledTable:
+    """Decode the requested columns of the declared schema; positions inside cells are drawn with a fixed seed."""
     by, rng = mechanism.by, substream(0, 0)
-    if set(columns) <= columns_alone(mechanism):
+    if set(columns) <= directly_coded_columns(mechanism):
         return {name: decode_column(by.schema[name], codes.columns[name], rng) for name in columns}
     matrix = np.column_stack([codes.columns[name] for name in by.schema.modelled])
     return assemble(by, decode(by.schema, matrix, rng), rng)[0]
 
 
 def _offset(index: int) -> int:
-    """Streams of one replica lie apart from those of all others: names are spread over 2^32 places."""
+    """Return the offset of a replica's streams, which keeps them apart from those of others: names have 2^32 places."""
     return (index + 1) << 32

@@ -1,7 +1,7 @@
-"""A Door over rows that a model made up: what a method would measure of them, with noise of the scales it asks for.
+"""A Door over simulated rows: a method measures rows drawn from a model, with noise of the scales it asks for.
 
-The rows come from a published model, so whatever is computed from them is post-processing: nothing is charged, and the
-noise may follow a seed. Neither `rows` nor `private` can be imported from here: this noise never meets a real row.
+The rows come from a published model, so everything computed from them is post-processing: nothing is charged, and the
+noise may be seeded. Neither `rows` nor `private` can be imported from here: this noise is never added to real rows.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class SimulatedDoor:
         return Choice(indices=tuple(int(i) for i in np.argsort(-noisy)[:picks]), epsilon=epsilon, score=score)
 
     def discover(self, requests: Sequence[Discovery], label: str) -> tuple[FoundLabels, ...]:
-        """Refused: a model lists all labels it has, so there is none left to find."""
-        raise DoorError("labels cannot be discovered in rows that a model made up")
+        """Refuse to discover labels: a model lists all labels that it has."""
+        raise DoorError("labels cannot be discovered in simulated rows")
 
     def _measurement(self, request: Request, exact: np.ndarray, label: str) -> Measurement:
         query, step = request.query, request.query.resolution
@@ -57,7 +57,7 @@ class SimulatedDoor:
         return Measurement(query=query, values=values, noise=request.noise, resolution=step, label=label)
 
     def _draw(self, noise: Noise, size: int) -> Ints:
-        """Whole numbers: a rounded normal, or a discrete Laplace as the difference of two geometric numbers."""
+        """Draw integer noise: a rounded normal, or a discrete Laplace as the difference of two geometric variables."""
         if noise.kind == "gaussian":
             return np.rint(self.rng.normal(0.0, noise.scale, size)).astype(np.int64)
         stop = -math.expm1(-1.0 / noise.scale)

@@ -1,4 +1,4 @@
-"""The whole way on a made-up table: write it, describe it, open a ledger, fit, sample, tell the claim, evaluate."""
+"""The full workflow on a made-up table: write it, describe it, fit within a ledger, sample, claim, evaluate."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ NOTE = "README.txt"
 NOTE_TEXT = """\
 Made by `sklar demo`. Everything in this folder is made up, and the next demo here overwrites it.
 
-people.csv      the table that plays the private one (made up: nobody in it exists)
-people.toml     the schema: what anyone may know about its columns
-people.ledger   what was spent on it, and how much may be
+people.csv      the table in the role of the private one (made up: no person in it exists)
+people.toml     the schema: public facts about its columns
+people.ledger   the budget of the table, and the part that was spent
 people.sklar    the fitted model: may be published, under the claim
 synthetic.csv   the synthetic table: may be published, under the claim
-claim.txt       what is promised
+claim.txt       the privacy claim
 people.public.html   the quality of the release, from releases only: may be published
-people.release.zip   all that may be published, in one file; check it with `sklar verify`
+people.release.zip   everything that may be published, in one file; check it with `sklar verify`
 
-Compare both tables, as only the custodian of real people may:
+Compare both tables (with real people, only their custodian may do this):
 sklar evaluate people.csv synthetic.csv -s people.toml --report people.custodian.html
 """
 FILES = ("people.csv", "people.toml", "people.ledger", "people.sklar", "synthetic.csv", "claim.txt",
          "people.public.html", "people.release.zip")  # fmt: skip
 REPORT = "people.custodian.html"
 TARGET = "smoker"
-"""What the report trains classifiers for."""
+"""Column that the classifiers of the report predict."""
 DELTA = 1e-9
-"""Of the fit: far below one over the rows of the table."""
-FITTED = 0.3
-"""Part of the work that is done when the model is fitted, as bars tell it."""
-CAP = 3
-"""The ledger of the demo admits a few fits of this size."""
+"""Delta of the fit: far below one over the number of rows."""
+FIT_FRACTION = 0.3
+"""Fraction of the work that is complete after the fit, for progress bars."""
+FITS_IN_LEDGER = 3
+"""The ledger of the demo has a budget for this number of fits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demo:
-    """The files that a demo wrote, its claim and the first sentence of it, and the number of synthetic rows."""
+    """The files of a demo, its claim with its first sentence, and the number of synthetic rows."""
 
     folder: Path
     files: tuple[Path, ...]
@@ -60,15 +60,15 @@ def demo(
     report: bool = False,
     progress: Callable[[str, float], None] | None = None,
 ) -> Demo:
-    """Make a private synthetic table of a made-up one, and leave all files of the way in a folder.
+    """Make a private synthetic table of a made-up one, and write all files to a folder.
 
     Args:
         directory: A new or empty folder, or that of an earlier demo, which is overwritten.
         epsilon: Privacy budget of the fit.
         rows: Rows of the made-up table.
-        method: The method; the default one if None.
-        report: Whether to compare the synthetic table with the private one, too, in a report for the custodian.
-        progress: Told what is being done, and the fraction that is.
+        method: The method; by default that of `fit`.
+        report: Whether to write a report for the custodian that compares the synthetic table with the private one.
+        progress: Called with the current step and the fraction completed.
     """
     from sklar.accounting.budget import Budget
     from sklar.accounting.ledger import create_ledger
@@ -82,30 +82,27 @@ def demo(
 
     rows = whole_number(rows, "the number of rows")
     budget, chosen = Budget(epsilon=epsilon, delta=DELTA), find_method(method)
-    folder = _fresh_folder(Path(directory))
+    folder = _prepare_folder(Path(directory))
     table, schema, ledger, model_file, synthetic, claim, public, release = (folder / name for name in FILES)
     write_table(people_table(rows), table, people_schema())
     people_schema().write(schema)
-    create_ledger(ledger, "people (made up)", CAP * epsilon, CAP * budget.delta, chosen.neighbours)
-    tell = progress or (lambda what, fraction: None)
-    tell("fitting the model", 0.0)
+    cap = FITS_IN_LEDGER * epsilon, FITS_IN_LEDGER * budget.delta
+    create_ledger(ledger, "people (made up)", *cap, chosen.neighbours)
+    show = progress or (lambda what, fraction: None)
+    show("fitting the model", 0.0)
     model = fit(table, people_schema(), method=method, epsilon=epsilon, delta=DELTA, ledger=ledger)
     model.save(model_file)
-    tell("sampling rows", FITTED)
+    show("sampling rows", FIT_FRACTION)
     written = sample_to_file(model, synthetic, SampleRequest(seed=1))
     write_bytes(claim, f"{model.claim}\n".encode())
-    tell("checking the model against its releases", FITTED)
+    show("checking the model against its releases", FIT_FRACTION)
     model.report(public)
     bundle(model, release, rows=written, seed=1, ledger=ledger, report=public, name="people")
     if report:
         report_on(
-            table,
-            synthetic,
-            model,
-            folder / REPORT,
-            target=TARGET,
-            progress=lambda what, done: tell(f"evaluating, {what}", FITTED + (1 - FITTED) * done),
-        )
+            table, synthetic, model, folder / REPORT, target=TARGET,
+            progress=lambda what, done: show(f"evaluating, {what}", FIT_FRACTION + (1 - FIT_FRACTION) * done),
+        )  # fmt: skip
     files = (*FILES, REPORT) if report else FILES
     return Demo(
         folder=folder, files=tuple(folder / name for name in files), claim=str(model.claim),
@@ -113,8 +110,8 @@ def demo(
     )  # fmt: skip
 
 
-def _fresh_folder(folder: Path) -> Path:
-    """A folder without files of an earlier demo; one with other files in it is refused."""
+def _prepare_folder(folder: Path) -> Path:
+    """Create the folder or remove the files of an earlier demo; reject a folder with other files."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()) and not _is_demo(folder):

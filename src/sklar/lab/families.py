@@ -1,4 +1,4 @@
-"""Evaluate two tables with a key: each by itself, and how rows depend on their parents. Not private."""
+"""Evaluate two linked tables: each by itself, and the dependence of rows on their parents. Not private."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from sklar.arrays import Ints
 from sklar.errors import UsageError
-from sklar.lab.metrics.tvd import distances
+from sklar.lab.metrics.tvd import margin_distances
 from sklar.lab.tables.reading import read_table, read_whole
 from sklar.lab.tables.table import CoarseGrid, coarse_codes, coarse_grid
 from sklar.sample.rng import generator
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TablesEvaluation:
-    """What was found about two synthetic tables. Computed from real rows without noise: not private.
+    """The evaluation of two synthetic tables. Computed from real rows without noise: not private.
 
     Attributes:
-        tables: By name, what was found about each table by itself.
-        cross: By (column of the parents, column of the rows), the TVD of the table of both.
-        independent: The mean of `cross` for real rows that were given to parents at random.
-        rows: TVD of the number of rows of a parent.
-        orphans: Synthetic rows without a parent.
+        tables: The evaluation of each table by name.
+        cross: By (column of the parents, column of the rows), the TVD of their two-way table.
+        independent: The mean of `cross` for real rows assigned to parents at random.
+        rows: TVD of the number of rows per parent.
+        orphans: Number of synthetic rows without a parent.
     """
 
     tables: Mapping[str, Evaluation]
@@ -41,19 +41,17 @@ class TablesEvaluation:
 
     @property
     def cross_tvd2(self) -> float:
-        """The mean of `cross`."""
+        """Return the mean of `cross`."""
         return float(np.mean(list(self.cross.values())))
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
+        """Return plain data for JSON."""
         return {
             "tables": {name: found.to_dict() for name, found in self.tables.items()},
             "cross": {" x ".join(pair): value for pair, value in self.cross.items()},
-            "cross_tvd2": self.cross_tvd2,
-            "cross_tvd2_independent": self.independent,
-            "rows_of_a_parent": self.rows,
+            "cross_tvd2": self.cross_tvd2, "cross_tvd2_independent": self.independent, "rows_of_a_parent": self.rows,
             "orphans": self.orphans,
-        }
+        }  # fmt: skip
 
 
 def evaluate_tables(real: Any, synthetic: Any, tables: Tables, **settings: Any) -> TablesEvaluation:
@@ -63,7 +61,7 @@ def evaluate_tables(real: Any, synthetic: Any, tables: Tables, **settings: Any) 
         real: A mapping of both real tables.
         synthetic: A mapping of both synthetic tables.
         tables: Their schemas and key.
-        settings: As `evaluate` takes them, for both tables.
+        settings: Settings of `evaluate` for both tables.
     """
     from sklar.lab.evaluate import evaluate
 
@@ -73,14 +71,11 @@ def evaluate_tables(real: Any, synthetic: Any, tables: Tables, **settings: Any) 
              for name, schema in table_schemas(tables.schema).items()}  # fmt: skip
     read = read_options(settings.get("read"))
     one, two = _Joined(real, tables, read), _Joined(synthetic, tables, read_options(settings.get("read_synthetic")))
-    mixed = one.mixed()
+    independent = float(np.mean(list(one.distances(one.shuffle_parents()).values())))
     return TablesEvaluation(
-        tables=alone,
-        cross=one.apart(two),
-        independent=float(np.mean(list(one.apart(mixed).values()))),
-        rows=_distance(one.numbers, two.numbers),
-        orphans=two.orphans,
-    )
+        tables=alone, cross=one.distances(two), independent=independent,
+        rows=_total_variation(one.numbers, two.numbers), orphans=two.orphans,
+    )  # fmt: skip
 
 
 class _Joined:
@@ -104,8 +99,8 @@ class _Joined:
         self._parent, self._cells = parent[parent >= 0], cells[:, parent >= 0]
         self.numbers = np.bincount(np.bincount(self._parent, minlength=len(keys))) / max(len(keys), 1)
 
-    def mixed(self) -> _Joined:
-        """The same rows, each given to a parent at random."""
+    def shuffle_parents(self) -> _Joined:
+        """Assign each row to a random parent."""
         other = object.__new__(_Joined)
         other.columns, other.sizes, other.orphans, other.numbers = self.columns, self.sizes, 0, self.numbers
         other._heads, other._cells = self._heads, self._cells
@@ -113,19 +108,19 @@ class _Joined:
         return other
 
     def stack(self) -> np.ndarray:
-        """Cells of parents' columns, then of the rows' own, one line a column."""
+        """Stack the cells of the parents' columns and of the rows' own columns, one line per column."""
         return np.vstack([self._heads[:, self._parent].astype(np.int64), self._cells.astype(np.int64)])
 
-    def apart(self, other: _Joined) -> dict[tuple[str, str], float]:
-        """TVD of the table of each column of the parents with each of the rows."""
+    def distances(self, other: _Joined) -> dict[tuple[str, str], float]:
+        """Compute the TVD of the two-way table of each parent column with each column of the rows."""
         first = len(self.columns[0])
         pairs = [(a, first + b) for a in range(first) for b in range(len(self.columns[1]))]
-        found = distances(self.stack(), other.stack(), [*self.sizes[0], *self.sizes[1]], pairs)
+        found = margin_distances(self.stack(), other.stack(), [*self.sizes[0], *self.sizes[1]], pairs)
         return {(self.columns[0][a], self.columns[1][b - first]): float(value)
                 for (a, b), value in zip(pairs, found, strict=True)}  # fmt: skip
 
 
-def _distance(one: Ints | np.ndarray, two: Ints | np.ndarray) -> float:
+def _total_variation(one: Ints | np.ndarray, two: Ints | np.ndarray) -> float:
     both = np.zeros((2, max(len(one), len(two))))
     both[0, : len(one)], both[1, : len(two)] = one, two
     return 0.5 * float(np.abs(both[0] - both[1]).sum())

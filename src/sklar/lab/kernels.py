@@ -1,4 +1,4 @@
-"""Compiled loops over rows: pairs into cells, and distances between packed rows."""
+"""Compiled loops over rows: counts of pairs in cells, and distances between packed rows."""
 
 # pyright: reportMissingParameterType=false
 from __future__ import annotations
@@ -11,7 +11,7 @@ from sklar.counting.bits import popcount
 
 @compiled()
 def count_cells(first: np.ndarray, second: np.ndarray, lookup: np.ndarray, cells: int) -> np.ndarray:
-    """Rows in each cell; `lookup` gives the cell of each of many equal steps of [0, 1]."""
+    """Count the rows in each cell; `lookup` gives the cell of each of many equal steps of [0, 1]."""
     steps = lookup.shape[0]
     counts = np.zeros((cells, cells))
     for k in range(first.shape[0]):
@@ -23,11 +23,11 @@ def count_cells(first: np.ndarray, second: np.ndarray, lookup: np.ndarray, cells
 
 @compiled_part()
 def _mismatches(target, other, low, high):
-    """Number of columns in which two packed rows differ.
+    """Count the columns in which two packed rows differ.
 
-    A word holds several columns, one a lane. `low` has all bits of each lane but the highest, `high` the highest only:
-    ((x & low) + low) | x then has the highest bit of a lane set just if the lane of x is not zero, so that the number
-    of such bits in the exclusive or of two words is the number of columns in which they differ.
+    A word contains several columns, one per lane. `low` has all bits of each lane but the highest, `high` the highest
+    only: ((x & low) + low) | x has the highest bit of a lane set exactly if the lane of x is not zero. The number of
+    such bits in the exclusive or of two words is the number of columns in which they differ.
     """
     count = np.uint64(0)
     for w in range(len(target)):
@@ -38,7 +38,7 @@ def _mismatches(target, other, low, high):
 
 @compiled()
 def hamming_counts(targets, others, low, high, out):
-    """out[i, d] += number of other rows that differ from target i in d columns."""
+    """Add to out[i, d] the number of other rows that differ from target i in d columns."""
     for i in range(targets.shape[0]):
         for j in range(others.shape[0]):
             out[i, _mismatches(targets[i], others[j], low, high)] += 1
@@ -46,10 +46,10 @@ def hamming_counts(targets, others, low, high, out):
 
 @compiled()
 def mixed_nearest(numbers, words, other_numbers, other_words, low, high, skip, distance, place):
-    """Squared distance to, and place of, the nearest other row: squared gaps of numbers plus labels that differ.
+    """Find squared distance and position of the nearest other row: squared differences of numbers plus unequal labels.
 
-    Labels are packed as for Hamming distances. `skip[i]` is the place of target i itself among the others, or -1. A row
-    is left as soon as it is too far.
+    Labels are packed as for Hamming distances. `skip[i]` is the position of target i among the others, or -1. A row is
+    abandoned as soon as it is too far.
     """
     for i in range(numbers.shape[0]):
         best, found = np.inf, -1
@@ -69,9 +69,9 @@ def mixed_nearest(numbers, words, other_numbers, other_words, low, high, skip, d
 
 @compiled()
 def mixed_within(numbers, words, other_numbers, other_words, low, high, radius, scale, eta, counts, scores):
-    """For each target, how many other rows lie within its radius, and the sum of -log(distance / scale + eta) of them.
+    """Count the other rows within each radius of each target, and sum their -log(distance / scale + eta).
 
-    `radius` holds squared radii in growing order; counts[i, r] and scores[i, r] belong to radius r.
+    `radius` contains squared radii in ascending order; counts[i, r] and scores[i, r] belong to radius r.
     """
     last = radius[-1]
     for i in range(numbers.shape[0]):

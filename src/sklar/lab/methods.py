@@ -1,4 +1,4 @@
-"""What methods there are, those with a guarantee and those without, and whether one fits a schema."""
+"""List the methods with and without a guarantee, and check one against a schema."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ def list_methods() -> list[dict[str, Any]]:
 
 
 def private_methods() -> list[dict[str, Any]]:
-    """The DP methods as plain data."""
+    """List the DP methods as plain data."""
     return [
-        _facts(one, guarantee="differential privacy", neighbours=one.neighbours, pure_epsilon=not one.needs_delta)
+        _describe(one, guarantee="differential privacy", neighbours=one.neighbours, pure_epsilon=not one.needs_delta)
         for one in METHODS.values()
     ]
 
 
 def baseline_methods() -> list[dict[str, Any]]:
-    """The methods without a guarantee as plain data."""
-    return [_facts(one, guarantee=None) for one in BASELINES.values()]
+    """List the methods without a guarantee as plain data."""
+    return [_describe(one, guarantee=None) for one in BASELINES.values()]
 
 
 def check_method(schema: Schema, name: str, options: Mapping[str, Any], target: str | None = None) -> str:
-    """The name of a method, after refusing a schema, options or a target that it cannot be fitted with."""
+    """Check that a method can be fitted with this schema, options and target; return its name."""
     method = BASELINES[name] if name in BASELINES else find_method(name)
     method.fitting(schema, options, target)
     return name
 
 
-def _facts(method: Any, **promised: Any) -> dict[str, Any]:
+def _describe(method: Any, **promised: Any) -> dict[str, Any]:
     fields = dataclasses.fields(method.options)
     options = {field.name: None if field.default is dataclasses.MISSING else field.default for field in fields}
     default = method.name == DEFAULT_METHOD

@@ -1,6 +1,6 @@
 """A made-up table of hospital patients for demonstrations: skewed and spiky numbers, rare categories, dates, nulls.
 
-Nobody in it exists. Its columns depend on each other strongly, so that it is a fair test of a synthesizer.
+No person in it exists. Its columns depend strongly on each other, so that it is a fair test of a synthesizer.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ DIAGNOSES: dict[str, tuple[float, float, float, float]] = {
 }
 """Log odds at age 0, slope with age, mean nights and mean log cost of each diagnosis."""
 FIRST_DAY, LAST_DAY = "2019-01-01", "2023-12-31"
-MINUTES_A_DAY = 1440
+MINUTES_PER_DAY = 1440
 
 
 def people_schema() -> Schema:
-    """What anyone may know about the table without having seen it."""
+    """Return the public facts about the table."""
     known = "public"
     return Schema(
         {
@@ -73,72 +73,72 @@ def people_schema() -> Schema:
 
 
 def people_table(rows: int, seed: int = 1) -> pa.Table:
-    """The table as Arrow; the same seed gives the same people."""
+    """Generate the table as Arrow; the same seed gives the same people."""
     from sklar.export.arrow import to_arrow
 
     return to_arrow(people_schema(), people_values(rows, seed))
 
 
 def people_values(rows: int, seed: int = 1) -> SampledTable:
-    """The table as numpy values, in the order of `people_schema`."""
+    """Generate the table as numpy values, in the order of `people_schema`."""
     rng = generator(seed)
-    age = _ages(rows, rng)
+    age = _draw_ages(rows, rng)
     female = rng.random(rows) < 0.53
     region = rng.choice(len(REGIONS), rows, p=REGION_SHARES)
-    education = _education(age, region, rng)
-    occupation = _occupation(age, education, rng)
-    hours = _hours(occupation, female, rng)
-    income = _income(age, female, education, occupation, hours, rng)
-    smoker = rng.random(rows) < _share(0.2 - 0.45 * education + 0.3 * ~female - 0.012 * np.abs(age - 45))
-    bmi = _bmi(age, female, smoker, education, rng)
-    diagnosis = _diagnosis(age, female, smoker, bmi, rng)
-    nights = _nights(diagnosis, age, rng)
-    silent = rng.random(rows) < _share(-3.2 + 1.3 * (region == 5) + 0.03 * (age - 50) + 1.0 * (education <= 1))
-    unmeasured = rng.random(rows) < _share(-3.0 + 2.2 * np.isin(diagnosis, [0, 12]) + 0.9 * (nights == 0))
-    unschooled = rng.random(rows) < _share(-4.5 + 0.035 * (age - 40) + 1.2 * (region == 6))
+    education = _draw_education(age, region, rng)
+    occupation = _draw_occupation(age, education, rng)
+    hours = _draw_hours(occupation, female, rng)
+    income = _draw_income(age, female, education, occupation, hours, rng)
+    smoker = rng.random(rows) < _logistic(0.2 - 0.45 * education + 0.3 * ~female - 0.012 * np.abs(age - 45))
+    bmi = _draw_bmi(age, female, smoker, education, rng)
+    diagnosis = _draw_diagnosis(age, female, smoker, bmi, rng)
+    nights = _draw_nights(diagnosis, age, rng)
+    no_smoking = rng.random(rows) < _logistic(-3.2 + 1.3 * (region == 5) + 0.03 * (age - 50) + 1.0 * (education <= 1))
+    no_bmi = rng.random(rows) < _logistic(-3.0 + 2.2 * np.isin(diagnosis, [0, 12]) + 0.9 * (nights == 0))
+    no_education = rng.random(rows) < _logistic(-4.5 + 0.035 * (age - 40) + 1.2 * (region == 6))
     return {
         "person": _values(np.arange(1, rows + 1)),
         "age": _values(age),
         "sex": _values(~female, labels=("F", "M")),
         "region": _values(region, labels=REGIONS),
-        "education": _values(education, null=unschooled, labels=EDUCATION),
+        "education": _values(education, null=no_education, labels=EDUCATION),
         "occupation": _values(occupation, labels=OCCUPATIONS),
         "hours": _values(hours),
         "income": _values(income),
-        "smoker": _values(smoker, null=silent),
-        "bmi": _values(np.round(bmi, 1), null=unmeasured),
-        "admitted": _values(_admitted(diagnosis, rng)),
+        "smoker": _values(smoker, null=no_smoking),
+        "bmi": _values(np.round(bmi, 1), null=no_bmi),
+        "admitted": _values(_draw_admission(diagnosis, rng)),
         "diagnosis": _values(diagnosis, labels=tuple(DIAGNOSES)),
         "nights": _values(nights),
-        "cost": _values(_cost(diagnosis, nights, age, rng)),
+        "cost": _values(_draw_cost(diagnosis, nights, age, rng)),
     }
 
 
-def _ages(rows: int, rng: np.random.Generator) -> Ints:
-    """Many older patients, and a hump of young adults."""
+def _draw_ages(rows: int, rng: np.random.Generator) -> Ints:
+    """Draw ages: many older patients, and a second mode of young adults."""
     young = rng.normal(31, 7, rows)
     old = rng.normal(69, 13, rows)
     return np.clip(np.round(np.where(rng.random(rows) < 0.36, young, old)), 18, 100).astype(np.int64)
 
 
-def _education(age: Ints, region: Ints, rng: np.random.Generator) -> Ints:
-    """Higher for the young and in the first regions."""
+def _draw_education(age: Ints, region: Ints, rng: np.random.Generator) -> Ints:
+    """Draw education: higher for the young and in the first regions."""
     level = 2.4 - 0.025 * (age - 50) - 0.12 * region + rng.normal(0, 1.15, len(age))
     return np.clip(np.round(level), 0, np.minimum((age - 15) // 3, 5)).astype(np.int64)  # study takes years
 
 
-def _occupation(age: Ints, education: Ints, rng: np.random.Generator) -> Ints:
+def _draw_occupation(age: Ints, education: Ints, rng: np.random.Generator) -> Ints:
     up, rows = education[:, None] - 2.0, len(age)
     odds = np.array([0.6, 0.8, 0.9, 0.4, -0.2, -0.8]) + up * np.array([-0.9, -0.5, 0.1, 0.3, 1.0, 0.8])
-    work = _pick(odds, rng)
-    retired = rng.random(rows) < _share((age - 65.5) / 1.8)
-    student = rng.random(rows) < _share((24.5 - age) / 1.5 + 0.4 * (education - 2))
-    without = rng.random(rows) < _share(-1.9 - 0.5 * up[:, 0])
+    work = _draw_choice(odds, rng)
+    retired = rng.random(rows) < _logistic((age - 65.5) / 1.8)
+    student = rng.random(rows) < _logistic((24.5 - age) / 1.5 + 0.4 * (education - 2))
+    without = rng.random(rows) < _logistic(-1.9 - 0.5 * up[:, 0])
     return np.select([retired, student, without], [7, 6, 8], work)
 
 
-def _hours(occupation: Ints, female: Mask, rng: np.random.Generator) -> Ints:
-    """Nothing for those who do not work, and spikes at 40, 38 and 20."""
+def _draw_hours(occupation: Ints, female: Mask, rng: np.random.Generator) -> Ints:
+    """Draw working hours: 0 without work, and spikes at 40, 38 and 20."""
     rows = len(occupation)
     usual = rng.choice([40, 38, 20, 0], rows, p=[0.42, 0.16, 0.12, 0.30])
     half_time = female & (rng.random(rows) < 0.25)
@@ -148,8 +148,10 @@ def _hours(occupation: Ints, female: Mask, rng: np.random.Generator) -> Ints:
     return np.clip(np.select([occupation == 6, occupation >= 7], [jobs, 0], hours), 0, 80).astype(np.int64)
 
 
-def _income(age: Ints, female: Mask, education: Ints, occupation: Ints, hours: Ints, rng: np.random.Generator) -> Ints:
-    """Skewed; nothing for some; many people tell a round number."""
+def _draw_income(
+    age: Ints, female: Mask, education: Ints, occupation: Ints, hours: Ints, rng: np.random.Generator
+) -> Ints:
+    """Draw skewed incomes: 0 for some, and often a round number."""
     by_job = np.array([10.15, 10.0, 10.3, 10.5, 10.7, 10.95, 8.6, 9.85, 9.0])[occupation]
     logarithm = by_job + 0.09 * education - 0.1 * female + 0.006 * (np.minimum(age, 60) - 40)
     logarithm += np.where(occupation < 6, 0.75 * np.log(np.maximum(hours, 5) / 40), 0) + rng.normal(0, 0.38, len(age))
@@ -157,61 +159,61 @@ def _income(age: Ints, female: Mask, education: Ints, occupation: Ints, hours: I
     nothing = rng.random(len(age)) < np.array([0, 0, 0, 0, 0, 0, 0.45, 0.03, 0.5])[occupation]
     rounded = rng.random(len(age)) < 0.5
     step = np.where(income < 20_000, 500, np.where(income < 80_000, 1000, 5000))
-    told = np.where(rounded, np.round(income / step) * step, np.round(income))
-    return np.clip(np.where(nothing, 0, told), 0, 400_000).astype(np.int64)
+    reported = np.where(rounded, np.round(income / step) * step, np.round(income))
+    return np.clip(np.where(nothing, 0, reported), 0, 400_000).astype(np.int64)
 
 
-def _bmi(age: Ints, female: Mask, smoker: Mask, education: Ints, rng: np.random.Generator) -> Floats:
+def _draw_bmi(age: Ints, female: Mask, smoker: Mask, education: Ints, rng: np.random.Generator) -> Floats:
     middle = 25.2 + 0.06 * (np.minimum(age, 65) - 45) - 0.5 * education - 0.7 * female - 0.9 * smoker
     return np.clip(middle * np.exp(rng.normal(0, 0.15, len(age)) + 0.02 * rng.exponential(1, len(age))), 12, 60)
 
 
-def _diagnosis(age: Ints, female: Mask, smoker: Mask, bmi: Floats, rng: np.random.Generator) -> Ints:
+def _draw_diagnosis(age: Ints, female: Mask, smoker: Mask, bmi: Floats, rng: np.random.Generator) -> Ints:
     start, slope = (np.array([facts[i] for facts in DIAGNOSES.values()]) for i in (0, 1))
     odds = start + slope * age[:, None]
     odds[:, 1] += 0.7 * smoker + 0.07 * (bmi - 26) - 0.4 * female
     odds[:, 2] += 1.3 * smoker
     odds[:, 4] += 0.5 * smoker
     odds[:, 6] = np.where(female & (age < 46), 1.4 - 0.004 * (age - 30.0) ** 2, -np.inf)
-    return _pick(odds, rng)
+    return _draw_choice(odds, rng)
 
 
-def _nights(diagnosis: Ints, age: Ints, rng: np.random.Generator) -> Ints:
-    """Many stay no night at all; some stay very long."""
+def _draw_nights(diagnosis: Ints, age: Ints, rng: np.random.Generator) -> Ints:
+    """Draw nights: many have none, some are very long."""
     mean = np.array([facts[2] for facts in DIAGNOSES.values()])[diagnosis] * (0.6 + age / 120)
-    day_case = rng.random(len(age)) < _share(0.6 - 0.45 * mean)
+    day_case = rng.random(len(age)) < _logistic(0.6 - 0.45 * mean)
     nights = rng.poisson(mean * rng.gamma(1.1, 1 / 1.1, len(age)))
     return np.clip(np.where(day_case, 0, nights), 0, 120).astype(np.int64)
 
 
-def _cost(diagnosis: Ints, nights: Ints, age: Ints, rng: np.random.Generator) -> Floats:
-    """Heavy-tailed, and rises with every night."""
+def _draw_cost(diagnosis: Ints, nights: Ints, age: Ints, rng: np.random.Generator) -> Floats:
+    """Draw heavy-tailed costs that increase with every night."""
     base = np.array([facts[3] for facts in DIAGNOSES.values()])[diagnosis]
     spread = 0.45 * np.maximum(rng.standard_t(4, len(age)), -2.5)
     cost = np.exp(base - 1.1 + 0.35 * np.log1p(nights) + 0.003 * age + spread) + 310.0 * nights
     return np.asarray(np.round(np.clip(cost, 0, 250_000), 2), dtype=np.float64)
 
 
-def _admitted(diagnosis: Ints, rng: np.random.Generator) -> Ints:
-    """More in winter for lungs and infections, fewer at weekends unless it is an emergency, and at usual hours."""
+def _draw_admission(diagnosis: Ints, rng: np.random.Generator) -> Ints:
+    """Draw admissions: more in winter for lungs and infections, else fewer at weekends, and at usual hours."""
     first, last = (to_ticks(day, "minute") for day in (FIRST_DAY, LAST_DAY))
-    days = (last - first) // MINUTES_A_DAY + 1
+    days = (last - first) // MINUTES_PER_DAY + 1
     season = 1 + 0.6 * np.cos(2 * np.pi * (np.arange(days) - 15) / 365.25)
     weekday = np.where((np.arange(days) + 1) % 7 >= 5, 0.45, 1.0)
     seasonal = np.isin(diagnosis, [2, 9])
     day = np.empty(len(diagnosis), np.int64)
     for mask, weight in ((seasonal, season), (~seasonal, weekday)):
         day[mask] = rng.choice(days, int(mask.sum()), p=weight / weight.sum())
-    minute = np.clip(rng.normal(11 * 60, 190, len(day)) + 240 * (diagnosis == 0), 0, MINUTES_A_DAY - 1)
-    return first + day * MINUTES_A_DAY + minute.astype(np.int64)
+    minute = np.clip(rng.normal(11 * 60, 190, len(day)) + 240 * (diagnosis == 0), 0, MINUTES_PER_DAY - 1)
+    return first + day * MINUTES_PER_DAY + minute.astype(np.int64)
 
 
-def _pick(odds: npt.NDArray[Any], rng: np.random.Generator) -> Ints:
-    """One choice a row with probabilities proportional to exp(odds) (largest Gumbel-perturbed log odds)."""
+def _draw_choice(odds: npt.NDArray[Any], rng: np.random.Generator) -> Ints:
+    """Draw one choice per row with probabilities proportional to exp(odds), by the Gumbel-max trick."""
     return np.argmax(odds + rng.gumbel(size=odds.shape), axis=1).astype(np.int64)
 
 
-def _share(log_odds: Any) -> Floats:
+def _logistic(log_odds: Any) -> Floats:
     return 1 / (1 + np.exp(-np.asarray(log_odds, dtype=np.float64)))
 
 

@@ -1,5 +1,5 @@
-"""Pictures for the custodian: of a fitted model (its trees, truncation levels, strongest pairs), of releases by utility
-and risk, and scatter plots of synthetic rows, beside real ones if wanted."""
+"""Charts for the custodian: a fitted model (its trees, truncation levels, strongest pairs), releases by utility and
+risk, and scatter plots of synthetic rows, optionally with real ones."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from sklar.errors import UsageError
 from sklar.lab.baselines.levels import at_level, candidate_levels, truncation_levels
 from sklar.pipeline.model import Model
 from sklar.report.charts.canvas import require_picture, write_picture
-from sklar.report.charts.grids import MOST_COLUMNS, draw_contours, draw_levels, scatter_grid
+from sklar.report.charts.grids import MAX_SCATTER_COLUMNS, draw_contours, draw_levels, scatter_grid
 from sklar.report.charts.plots import Tradeoff, TradeoffPoint, Triple, tradeoff_chart
 from sklar.report.page import require_custodian_picture
 from sklar.sample.rng import generator, substreams
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
-ROWS = 5_000
-"""Synthetic rows of each level whose correlations are drawn."""
-SCATTERED = 20_000
-"""Synthetic rows that a scatter grid shows."""
+LEVEL_ROWS = 5_000
+"""Number of synthetic rows of each level for its correlations."""
+SCATTER_ROWS = 20_000
+"""Number of synthetic rows in a scatter grid."""
 
 
 def draw_model(model: Model, path: str | PathLike[str], picture: str = "trees") -> None:
     """Draw one picture into a file whose name ends in .svg or .png.
 
     Args:
-        model: Any model for its trees; levels and pairs are those of `tvine`, `rvine`, `rvine-star1` and `plain-vine`.
-        path: Where to.
+        model: Any model for trees; levels and pairs need a model of `tvine`, `rvine`, `rvine-star1` or `plain-vine`.
+        path: The file to write.
         picture: "trees", "levels" (rank correlations level by level), "pairs" (contours of the strongest pairs) or
-            "scatter" (all pairs of the first columns of numbers, of synthetic rows).
+            "scatter" (all pairs of the first numeric columns of synthetic rows).
     """
     if picture not in PICTURES:
         raise UsageError(f"there is no picture '{picture}'; the pictures are: {', '.join(PICTURES)}")
@@ -44,28 +44,28 @@ def draw_model(model: Model, path: str | PathLike[str], picture: str = "trees") 
 def plot_levels(
     model: Model, path: str | PathLike[str], *, chosen: Sequence[int] | None = None, seed: int | None = None
 ) -> None:
-    """Rank correlations of synthetic rows level by level (as figures 10 and 24 of Griesbauer et al. 2025).
+    """Draw rank correlations of synthetic rows level by level (as figures 10 and 24 of Griesbauer et al. 2025).
 
-    Columns stand in the order of the vine, sensitive ones first and the response last; all that varies with the level
-    is how many trees were sampled.
+    Columns are in the order of the vine, sensitive ones first and the response last; levels differ only in the number
+    of trees.
     """
     from scipy.stats import rankdata
 
     require_picture(path)
-    truncation_levels(model)  # refuses models without any
+    truncation_levels(model)  # rejects models without levels
     record: Any = model.table_model
     names = model.coordinates.schema.modelled
     order = list(reversed(record.roots)) or list(range(len(names)))
     matrices: dict[str, Any] = {}
     for level in candidate_levels(model) if chosen is None else chosen:
-        codes = at_level(model, level).table_model.simulate(ROWS, generator(seed))[:, order]
+        codes = at_level(model, level).table_model.simulate(LEVEL_ROWS, generator(seed))[:, order]
         matrices[f"level {level}"] = np.corrcoef(rankdata(codes, axis=0).T)
     columns = [names[column] for column in order]
     write_picture(draw_levels(matrices, columns, label=model.claim.label), path)
 
 
 def plot_pairs(model: Model, path: str | PathLike[str], *, most: int = 12) -> None:
-    """Contours of the strongest pair copulas of a vine (of its largest part, if there is one for each response)."""
+    """Draw contours of the strongest pair copulas of a vine (its largest part, if it has one per response)."""
     truncation_levels(model)
     record: Any = model.table_model
     part = record.parts[int(np.argmax(record.shares))] if hasattr(record, "parts") else record
@@ -85,13 +85,13 @@ def _title(edge: dict[str, Any], columns: list[str]) -> str:
 
 
 def tradeoff_point(name: str, utility: Any, risk: Any, *, group: str | None = None) -> TradeoffPoint:
-    """A point from a utility and an attack's number.
+    """Make a point from a utility and an attack's number.
 
     Args:
         name: The method, level or epsilon.
         utility: A number, or (value, low, high).
         risk: A number of an attack, a plain number, or (value, low, high).
-        group: Points of a group are joined: the levels or epsilons of one method.
+        group: Points of a group are connected: the levels or epsilons of one method.
     """
     return TradeoffPoint(name=name, group=group or name, utility=_triple(utility), risk=_triple(risk))
 
@@ -105,19 +105,19 @@ def tradeoff(
     better_risk: str = "lower",
     path: str | PathLike[str] | None = None,
 ) -> Tradeoff:
-    """A plot of releases by what they are worth and what an attack gets out of them; `.best` are those nobody beats.
+    """Plot releases by utility and by the risk that an attack measures; `.best` is the Pareto front.
 
     Args:
         points: From `tradeoff_point`.
-        utility: What utility is, in words.
-        risk: What the attack measures, in words.
+        utility: Title of the utility.
+        risk: Title of the risk.
         better_utility: "higher" or "lower".
         better_risk: "higher" (as for a privacy gain) or "lower" (as for a privacy score or MAB).
-        path: Where to write it as .svg or .png, readable by its owner only: it is computed from real rows.
+        path: A file to write, .svg or .png, readable by its owner only: it is computed from real rows.
     """
     for word in (better_utility, better_risk):
         if word not in ("higher", "lower"):
-            raise UsageError(f"better is 'higher' or 'lower'; found {word!r}.")
+            raise UsageError(f"the better direction must be 'higher' or 'lower'; found {word!r}.")
     plot = Tradeoff(
         points=tuple(points), utility_title=utility, risk_title=risk, better_utility=better_utility,
         better_risk=better_risk,
@@ -147,18 +147,18 @@ def scatter(
     seed: int = 0,
     read: ReadOptions | None = None,
 ) -> None:
-    """Draw a grid of scatter plots, histograms on its diagonal.
+    """Draw a grid of scatter plots with histograms on its diagonal.
 
-    With real rows, those are drawn below the diagonal and synthetic ones above, and the file is for the custodian: its
-    name must hold `.custodian.`, and only its owner can read it.
+    Real rows, if given, are below the diagonal and synthetic ones above, and the file is for the custodian: its name
+    must contain `.custodian.`, and only its owner can read it.
 
     Args:
         synthetic: The synthetic table.
         schema: Public facts about the columns, or the path of a schema file.
         path: Ends in .svg or .png.
         real: The real table.
-        columns: Columns of numbers, at most 8; by default the first ones.
-        seed: Fixes which rows of large tables are drawn.
+        columns: At most 8 numeric columns; by default the first ones.
+        seed: Fixes the subsample of large tables.
         read: How to read the tables: delimiter, encoding, null_values.
     """
     from sklar.lab.tables.reading import read_table
@@ -167,10 +167,10 @@ def scatter(
     require_scatter(path, real is not None)
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
     known = numeric_names(facts)
-    names = known[:MOST_COLUMNS] if columns is None else tuple(columns)
+    names = known[:MAX_SCATTER_COLUMNS] if columns is None else tuple(columns)
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise UsageError(f"'{unknown[0]}' is not a column of numbers of the schema.")
+        raise UsageError(f"'{unknown[0]}' is not a numeric column of the schema.")
     shown: dict[str, dict[str, Floats]] = {}
     for role, data, rng in zip(("synthetic", "real"), (synthetic, real), substreams(seed, 2), strict=True):
         if data is not None:
@@ -181,7 +181,7 @@ def scatter(
 
 
 def require_scatter(path: str | PathLike[str], real: bool) -> None:
-    """Refuse a name that does not tell the form, or whom a picture of real rows is for."""
+    """Reject a file name without a known ending, or without `.custodian.` for a chart of real rows."""
     (require_custodian_picture if real else require_picture)(path)
 
 
@@ -189,5 +189,5 @@ PICTURES: dict[str, Callable[[Model, str | PathLike[str]], object]] = {
     "trees": lambda model, path: model.plot(path),
     "levels": plot_levels,
     "pairs": plot_pairs,
-    "scatter": lambda model, path: scatter(model.sample(SCATTERED, seed=0), model.schema, path),
+    "scatter": lambda model, path: scatter(model.sample(SCATTER_ROWS, seed=0), model.schema, path),
 }

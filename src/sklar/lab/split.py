@@ -1,4 +1,4 @@
-"""Split a table of real rows into what a synthesizer learns from and what it never sees: without noise, so private."""
+"""Split a table of real rows into training rows and hold-out rows: without noise, so for the custodian only."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ def split(
     seed: int | None = None,
     read: ReadOptions | None = None,
 ) -> tuple[pa.Table, pa.Table]:
-    """The rows to learn from and the rows to hold out, at random. Real rows both: for the custodian only.
+    """Split a table at random into training rows and hold-out rows. Both are real rows: for the custodian only.
 
-    Text files are split cell by cell, as they are written. Files are readable by their owner only.
+    Cells of text files are copied as written. Files are readable by their owner only.
 
     Args:
         data: The table, as for `fit`. It is held in memory.
-        train: Where to write the rows to learn from, if anywhere.
-        holdout: Where to write the rows to hold out, if anywhere.
-        share: Of the rows (or keys) that are held out.
-        key: A column that names the person: all rows of a person go to the same side.
+        train: A file for the training rows, if wanted.
+        holdout: A file for the hold-out rows, if wanted.
+        share: Share of the rows (or keys) that are held out.
+        key: A column that identifies persons: all rows of a person go to the same side.
         seed: Any whole number; the same seed gives the same split.
         read: How to read a file.
     """
     import pyarrow as pa
 
     if not 0 < share < 1:
-        raise UsageError("share is above 0 and below 1, as 0.2")
+        raise UsageError(f"share must be above 0 and below 1, such as 0.2; found {share}")
     for path in (train, holdout):
         if path is not None:
             require_table_output(path)
@@ -55,7 +55,7 @@ def split(
         raise SourceError("a table needs at least two rows to be split")
     if key is not None and key not in table.column_names:
         raise UsageError(f"the table has no column '{key}'")
-    held = _held(table, share, key, seed)
+    held = _choose_holdout(table, share, key, seed)
     parts = table.filter(pa.array(~held)), table.filter(pa.array(held))
     for path, part in zip((train, holdout), parts, strict=True):
         if path is not None:
@@ -63,8 +63,8 @@ def split(
     return parts
 
 
-def _held(table: Any, share: float, key: str | None, seed: int | None) -> Mask:
-    """Which rows are held out."""
+def _choose_holdout(table: Any, share: float, key: str | None, seed: int | None) -> Mask:
+    """Return a mask of the rows that are held out."""
     people = np.arange(table.num_rows)
     if key is not None:
         people = table.column(key).combine_chunks().dictionary_encode().indices.fill_null(-1).to_numpy()

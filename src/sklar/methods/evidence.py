@@ -162,6 +162,12 @@ def remembered(function: Callable[[Evidence[Any]], T]) -> Callable[[Evidence[Any
     return value
 
 
+def forget_results(evidence: Evidence[Any], *functions: Callable[[Evidence[Any]], Any]) -> dict[Any, Any]:
+    """Return what a fit remembers, without the results of some functions, which other measurements would change."""
+    stale = {getattr(function, "__wrapped__", function) for function in functions}
+    return {key: value for key, value in evidence.known.items() if key not in stale}
+
+
 def ask_in_order(evidence: Evidence[Any], *stages: Callable[[Evidence[Any]], Step | None]) -> Step | None:
     """Return the first step of some stages that is not measured yet.
 

@@ -186,10 +186,19 @@ class Method(Generic[Options]):
                 f"method '{self.name}' does not tell how rows of a person follow one another; use 'vine', or set "
                 "linked=False in Person for rows that stand alone"
             )
-        told = None if target is None else by.telling(target)
+        told = None if target is None else by.find_coordinate(target)
+        given = {**given, **_workload_option(given, by)}
         options = self.read_options({**given, **target_option(self.name, self.takes_target, told)})
         self.check(by.schema, options)
         return by, options
+
+
+def _workload_option(given: Mapping[str, Any], by: Coordinates) -> dict[str, Any]:
+    """Return the workload with columns named as they are fitted; anything but a list of texts is left to be refused."""
+    workload = given.get("workload")
+    if not isinstance(workload, list | tuple) or not all(isinstance(pattern, str) for pattern in workload):
+        return {}
+    return {"workload": tuple(" ".join(by.find_coordinate(name) for name in one.split()) for one in workload)}
 
 
 def as_if_paid(schema: Schema) -> Schema:

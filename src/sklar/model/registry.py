@@ -45,6 +45,7 @@ STORED: dict[str, str] = {
     "block-likelihoods": "sklar.release.blocks:BlockLikelihoods",
     "coefficients": "sklar.release.coefficients:Coefficients",
     "agreements": "sklar.release.agreements:Agreements",
+    "distances": "sklar.release.distances:Distances",
     "discovery": "sklar.release.choices:Discovery",
     "noise": "sklar.accounting.noise:Noise",
     "prior": "sklar.schema.prior:PublicPrior",

@@ -1,5 +1,5 @@
-"""The use cases of the product, one a file or package: fit, model, sample, plan. Each checks its request once and runs.
+"""The use cases of the product, one per module or package. Each validates its request once and runs it.
 
-The only way through the wall is in `fit`; the laboratory is not reached from here. Start with `fit`, then `model`, what
-a fit returns, and `model_file`, how it is kept.
+`fit` is the only way through the privacy boundary; the lab cannot be reached from here. Start with `fit`, then `model`,
+which a fit returns, and `model_file`, its format on disk.
 """

@@ -1,7 +1,7 @@
 """Release a model only if it meets stated criteria, decided on the noisy tables that were held back.
 
-What is decided follows from releases alone, so it is covered by the claim: a model that is refused has spent its budget
-all the same, and says no more than that it was refused.
+The decision depends on releases alone, so the claim covers it. A refused model has spent its budget all the same, and
+reveals no more than that it was refused.
 """
 
 from __future__ import annotations
@@ -14,24 +14,25 @@ from pathlib import Path
 from typing import Any
 
 from sklar.errors import NotAcceptedError, UsageError
-from sklar.inference.checks.held_out import HeldOut, held_out
+from sklar.given_numbers import is_number
+from sklar.inference.checks.held_out import HeldOut, score_held_out
 from sklar.inference.errors_of_tables import score_together
 from sklar.inference.fitted import Fitted
 from sklar.sample.rng import named_streams
 
-DRAWN = 50_000
-"""Rows drawn from the model to count its tables on."""
+HELD_OUT_ROWS = 50_000
+"""Rows drawn from the model to compare it with the tables that were held back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """What a model must be shown to be, with a confidence that holds for all of it together.
+    """Criteria that a model must be shown to meet, at a joint confidence.
 
     Attributes:
-        typical_error: Most that a cell of tables it was not fitted to is typically off, as a share of rows.
-        auc_gap: Most that the AUC of a scorecard for the target differs between rows of the model and real ones.
-        contradictions: Most tables held back that the model contradicts.
-        confidence: Of the statements about errors and AUC.
+        typical_error: Maximum typical error of a cell in tables it was not fitted to, as a share of rows.
+        auc_gap: Maximum difference of a scorecard's AUC for the target between rows of the model and real rows.
+        contradictions: Maximum number of held-back tables that contradict the model.
+        confidence: Joint confidence of the statements about errors and AUC.
     """
 
     typical_error: float | None = None
@@ -40,36 +41,30 @@ class Criteria:
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        for name in ("typical_error", "auc_gap"):
-            _require_number(name, getattr(self, name), 1.0)
-        _require_number("confidence", self.confidence, 1.0)
-        if self.confidence < 0.5 or self.confidence >= 1:
-            raise UsageError(f"confidence lies between 0.5 and 1; {self.confidence!r} was given")
+        for name in ("typical_error", "auc_gap", "confidence"):
+            value = getattr(self, name)
+            if value is not None and not (is_number(value) and 0 < value <= 1):
+                raise UsageError(f"{name} must be a number above 0 and at most 1; got {value!r}")
+        if not 0.5 <= self.confidence < 1:
+            raise UsageError(f"confidence must be at least 0.5 and below 1; got {self.confidence!r}")
         if self.contradictions is not None and (type(self.contradictions) is not int or self.contradictions < 0):
-            raise UsageError(f"contradictions is a whole number of tables; {self.contradictions!r} was given")
+            raise UsageError(f"contradictions must be a whole number of tables; got {self.contradictions!r}")
         if self.typical_error is None and self.auc_gap is None and self.contradictions is None:
-            raise UsageError("criteria name at least one of typical_error, auc_gap and contradictions")
+            raise UsageError("criteria must contain at least one of typical_error, auc_gap and contradictions")
 
     def to_dict(self) -> dict[str, Any]:
-        """Those that are stated."""
+        """Return the criteria that are stated."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-def _require_number(name: str, value: object, top: float) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, float | int) or not 0 < value <= top:
-        raise UsageError(f"{name} is a number above 0 and at most {top:g}; {value!r} was given")
-
-
 def read_criteria(given: Criteria | Mapping[str, Any] | str | PathLike[str]) -> Criteria:
-    """Criteria from a TOML file, as `typical_error = 0.01`, or from plain data."""
+    """Return criteria from a TOML file, as `typical_error = 0.01`, or from plain data."""
     if isinstance(given, Criteria):
         return given
     if isinstance(given, Mapping):
         found = dict(given)
     elif not isinstance(given, str | PathLike):
-        raise UsageError(f"criteria are a mapping or the path of a TOML file, not a {type(given).__name__}")
+        raise UsageError(f"criteria must be a mapping or the path of a TOML file, not a {type(given).__name__}")
     else:
         try:
             found = tomllib.loads(Path(given).read_text(encoding="utf-8"))
@@ -80,45 +75,45 @@ def read_criteria(given: Criteria | Mapping[str, Any] | str | PathLike[str]) -> 
     known = [field.name for field in fields(Criteria)]
     unknown = [name for name in found if name not in known]
     if unknown:
-        raise UsageError(f"there is no criterion '{unknown[0]}'; the criteria are: {', '.join(known)}")
+        raise UsageError(f"unknown criterion '{unknown[0]}'; the criteria are: {', '.join(known)}")
     return Criteria(**found)
 
 
-def found_out(fitted: Fitted) -> HeldOut:
-    """The model against what was held back, the same each time."""
-    return held_out(fitted, DRAWN, named_streams(fitted.seed)("held out"))
+def check_held_out(fitted: Fitted) -> HeldOut:
+    """Compare the model with what was held back; the same model gives the same result."""
+    return score_held_out(fitted, HELD_OUT_ROWS, named_streams(fitted.seed)("held out"))
 
 
-def unmet(found: HeldOut, criteria: Criteria) -> tuple[str, ...]:
-    """What could not be shown, in sentences; nothing if the model is accepted.
+def unmet_criteria(found: HeldOut, criteria: Criteria) -> tuple[str, ...]:
+    """Return the criteria that could not be shown to hold, as sentences; empty if the model is accepted.
 
     Each statement is made with its part of the permitted error (Bonferroni), by the end of a one-sided interval; that
     of the AUC by two of them (two one-sided tests: the interval must lie inside the limits).
     """
     stated = [criteria.typical_error, criteria.auc_gap]
     each = (1.0 - criteria.confidence) / max(sum(limit is not None for limit in stated), 1)
-    said: list[str] = []
+    reasons: list[str] = []
     if criteria.typical_error is not None:
         part = score_together(found.squared, confidence=1.0 - 2.0 * each)
         assert part is not None
         if part.high > criteria.typical_error:
-            said.append(f"typical_error may be {part.high:.3g}, above {criteria.typical_error:.3g}")
+            reasons.append(f"typical_error may be {part.high:.3g}, above {criteria.typical_error:.3g}")
     if criteria.auc_gap is not None:
         if found.auc is None:
-            said.append("auc_gap cannot be told: no target was declared, or it has one value")
+            reasons.append("auc_gap cannot be determined: no target was declared, or it has only one value")
         else:
             gap = max(abs(end - found.auc.model) for end in found.auc.interval(1.0 - 2.0 * each))
             if gap > criteria.auc_gap:
-                said.append(f"auc_gap may be {gap:.3g}, above {criteria.auc_gap:.3g}")
+                reasons.append(f"auc_gap may be {gap:.3g}, above {criteria.auc_gap:.3g}")
     if criteria.contradictions is not None and len(found.contradicted) > criteria.contradictions:
-        said.append(f"{len(found.contradicted)} tables contradict the model, more than {criteria.contradictions}")
-    return tuple(said)
+        reasons.append(f"{len(found.contradicted)} tables contradict the model, more than {criteria.contradictions}")
+    return tuple(reasons)
 
 
-def refusal(reasons: tuple[str, ...]) -> NotAcceptedError:
-    """The answer to a model that was not accepted."""
+def not_accepted(reasons: tuple[str, ...]) -> NotAcceptedError:
+    """Return the error for a model that was not accepted."""
     return NotAcceptedError(
         f"the model is not released: {'; '.join(reasons)}. This was decided on noisy tables, inside the claim; the "
-        "budget is spent all the same. A larger epsilon or check_share, or wider criteria, may be met.",
+        "budget is spent all the same. Try a larger epsilon or check_share, or wider criteria.",
         reasons=reasons,
     )

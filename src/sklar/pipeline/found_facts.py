@@ -1,6 +1,6 @@
-"""What a fit found out about columns of which nothing was stated, and what that cost, in lines for people.
+"""Facts that a fit measured about undeclared columns, and their cost, as lines of text.
 
-Everything here comes from releases, so that it may be shown and published with the model.
+Everything here comes from releases, so it may be shown and published with the model.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from sklar.schema.confirming import describe_column
 from sklar.schema.table import Schema
 
 UNFOUND = (
-    "Not looked for, and to be stated in a schema if they matter: who a person is if one has several rows, the order "
-    "of labels, codes as 999 that stand for missing, rules between columns, time zones, and dates with names of months."
+    "Not detected automatically; state in a schema if needed: the person key if a person has several rows, the order "
+    "of labels, codes such as 999 for missing, rules between columns, time zones, and dates with month names."
 )
 PROTECTS_ROWS = (
     "Each row is protected by itself. If a person can have several rows, that is not enough: name the column that "
-    "tells persons apart in a schema, under [person], or give the most rows of one with --rows-per-person."
+    "identifies persons in a schema, under [person], or give the maximum number of rows with --rows-per-person."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFacts:
-    """Facts that a fit measured before it modelled.
+    """Facts that a fit measured before modelling.
 
     Attributes:
-        share: Part of the budget that they cost.
+        share: Fraction of the budget spent on them.
         rows: Estimated number of rows.
-        columns: What each column is, in words.
+        columns: Description of each column.
     """
 
     share: float
@@ -38,7 +38,7 @@ class FoundFacts:
     columns: Mapping[str, str]
 
     def lines(self, epsilon: float | None) -> Iterator[str]:
-        """Say it all."""
+        """Yield the facts as lines of text."""
         budget = "the budget" if epsilon is None else f"epsilon {epsilon:g}"
         table = f"about {self.rows:,} rows, {len(self.columns)} columns"
         yield f"Found privately, with {self.share:.0%} of {budget} ({table}):"
@@ -47,17 +47,17 @@ class FoundFacts:
 
 
 def found_facts(schema: Schema, fit: Mapping[str, Any], rows: int) -> FoundFacts | None:
-    """What the record of a fit says about facts that it paid for; None if it paid for none."""
+    """Return the facts that a fit paid for, from its record; None if it paid for none."""
     stages = [fit[stage] for stage in ("kinds", "paid") if stage in fit]
     if not stages:
         return None
     spent = sum(stage["allowance"]["amount"] for stage in stages)
     notes = [note for stage in stages for note in stage["notes"]]
-    columns = {name: _said(name, schema, notes) for name in schema}
+    columns = {name: _describe(name, schema, notes) for name in schema}
     return FoundFacts(share=spent / (spent + fit["allowance"]["amount"]), rows=rows, columns=columns)
 
 
-def _said(name: str, schema: Schema, notes: list[str]) -> str:
+def _describe(name: str, schema: Schema, notes: list[str]) -> str:
     column, noted = schema[name], next((note for note in notes if note.startswith(f"{name}: ")), "")
     text = noted.removeprefix(f"{name}: ")
     if not column.modelled:

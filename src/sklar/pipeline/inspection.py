@@ -1,4 +1,4 @@
-"""What can be told about a fitted model: claim, budget by step, margins and, where there is one, the structure."""
+"""Facts about a fitted model: claim, budget by step, margins and, if there is one, the structure."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sklar.schema.grid import from_ticks
 from sklar.schema.numbers import Datetime, Integer, Real
 
 NULL_SIGMAS = 2.0
-"""Standard deviations of noise above which a count is told from none, 39 times of 40."""
+"""Standard deviations of noise above which a count is detected (one-sided level 1 in 40)."""
 NOT_MARGINS = ("rows", "digits", "round numbers")
 """Steps that count single columns, but not cell by cell."""
 
 
 def inspect_model(stored: Stored) -> dict[str, Any]:
-    """Facts about a model as plain data."""
+    """Return facts about a model as plain data."""
     schema = stored.coordinates.schema
     facts: dict[str, Any] = {
         "method": stored.claim.method,
@@ -46,46 +46,42 @@ def inspect_model(stored: Stored) -> dict[str, Any]:
     return facts
 
 
-MOSTLY_LOST, MOSTLY_ONE = 0.95, 0.98
-"""Shares of missing or unlisted values, and of one number, from which on a column looks as if it was not read right."""
+MIN_LOST_SHARE, MIN_CONSTANT_SHARE = 0.95, 0.98
+"""Shares of missing or unlisted values, and of one number, from which a column is reported as probably misread."""
+CHECK_HINT = "`sklar schema check SCHEMA FILE` shows it to the custodian, before anything is charged."
 
 
 def flat_columns(stored: Stored) -> tuple[str, ...]:
-    """Sentences about columns that came out nearly all missing, unlisted or one number, by the fitted margins alone.
+    """Return warnings on columns that are nearly all missing, unlisted or one number, from the fitted margins.
 
-    That is how a column comes out whose values could not be read: a decimal comma where a point is stated, a date of
-    another form, labels spelled in another way.
+    That is the result when values could not be parsed: a decimal comma where a point is stated, another date format,
+    other spellings of labels.
     """
     schema = stored.coordinates.schema
-    said = (
-        _flat(name, schema[name], margin) for name, margin in zip(schema.modelled, stored.model.margins, strict=True)
-    )
-    return tuple(sentence for sentence in said if sentence)
+    pairs = zip(schema.modelled, stored.model.margins, strict=True)
+    return tuple(warning for name, margin in pairs if (warning := _warn_if_flat(name, schema[name], margin)))
 
 
-def _flat(name: str, column: Column, margin: Margin) -> str:
+def _warn_if_flat(name: str, column: Column, margin: Margin) -> str:
     dense = margin.dense()
     null = 0.0 if column.null_code is None else float(dense[column.null_code])
-    if null >= MOSTLY_LOST:
-        return f"{name} came out missing in {null:.0%} of the rows: is it read as it is written? {CHECK}"
+    if null >= MIN_LOST_SHARE:
+        return f"{name} came out missing in {null:.0%} of the rows: is its format stated correctly? {CHECK_HINT}"
     other = 0.0 if column.other_code is None else float(dense[column.other_code])
-    if other >= MOSTLY_LOST:
-        return f"{name} came out as '{getattr(column, 'other', 'other')}' in {other:.0%} of the rows. {CHECK}"
+    if other >= MIN_LOST_SHARE:
+        return f"{name} came out as '{getattr(column, 'other', 'other')}' in {other:.0%} of the rows. {CHECK_HINT}"
     if not isinstance(column, Integer | Real | Datetime) or column.value_cells <= 2:
         return ""
     share, at = float(dense[: column.value_cells].max()), int(dense[: column.value_cells].argmax())
-    if share < MOSTLY_ONE * (1 - null):
+    if share < MIN_CONSTANT_SHARE * (1 - null):
         return ""
     start = column.grid.starts[at]
     value = from_ticks(int(start), column.resolution).isoformat() if isinstance(column, Datetime) else f"{start:g}"
-    return f"{name} came out as {value} in {share:.0%} of the rows: is it read as it is written? {CHECK}"
+    return f"{name} came out as {value} in {share:.0%} of the rows: is its format stated correctly? {CHECK_HINT}"
 
 
-CHECK = "`sklar schema check SCHEMA FILE` tells the custodian, before anything is charged."
-
-
-def structure_picture(facts: Mapping[str, Any]) -> Canvas:
-    """The vine of a model, as told by `inspect_model`.
+def draw_structure(facts: Mapping[str, Any]) -> Canvas:
+    """Draw the vine of a model, from the facts of `inspect_model`.
 
     Raises:
         UsageError: The model has no vine.
@@ -94,7 +90,7 @@ def structure_picture(facts: Mapping[str, Any]) -> Canvas:
 
     structure = facts.get("structure") or {}
     if not structure.get("trees"):
-        raise UsageError(f"there is no vine to draw: a model of method '{facts['method']}' has none.")
+        raise UsageError(f"no vine to draw: a model of method '{facts['method']}' has none.")
     columns = [margin["column"] for margin in facts["margins"]]
     promise = "" if facts["claim_record"]["guarantee"] else ", NO DP GUARANTEE"
     title = f"Vine of {len(columns)} columns (method {facts['method']}{promise})"
@@ -151,18 +147,17 @@ def _margin(name: str, column: Column, margin: Margin) -> dict[str, Any]:
 
 
 def _unseen(stored: Stored, name: str, column: Column) -> dict[str, Any]:
-    """The smallest shares that could be told from none, from the noise of a column's histograms alone.
+    """Return the smallest shares that can be detected, from the noise of a column's histograms alone.
 
-    Nulls lie in one known cell, which needs NULL_SIGMAS of their pooled noise; a tail may lie in any cell, and the
-    largest of k draws of noise is at about sqrt(2 ln k) of its deviations. Noise explains fewer rows as well, so that
-    what the model says about them comes from its priors.
+    Nulls are in one known cell, which needs NULL_SIGMAS of the pooled noise; a tail may be in any cell, and the largest
+    of k draws of noise is at about sqrt(2 ln k) standard deviations. Below that the model depends on its priors.
     """
     of_column = (
         [x for x in step.releases if isinstance(x, Measurement) and _is_histogram(x, name)]
         for step in stored.recorded
         if step.label not in NOT_MARGINS
     )
-    seen = [counted[0] for counted in of_column if counted]  # later ones of a step look for units and single values
+    seen = [counted[0] for counted in of_column if counted]  # later ones in a step search units and single values
     if not seen:
         return {}
     sigma = sum(max(release.noise.std, 1e-9) ** -2.0 for release in seen) ** -0.5
@@ -177,7 +172,7 @@ def _is_histogram(measurement: Measurement, name: str) -> bool:
 
 
 def _quantiles(column: Integer | Real | Datetime, dense: np.ndarray) -> dict[str, Any]:
-    """Where the fitted distribution function of the non-null values crosses the usual levels, on the grid."""
+    """Return quantiles of the fitted distribution of the non-null values, on the grid."""
     mass = np.cumsum(dense[: column.value_cells])
     if mass[-1] <= 0:
         return {}

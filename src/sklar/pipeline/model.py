@@ -16,9 +16,9 @@ from sklar.model.proportion import in_proportion
 from sklar.model.protocol import TableModel
 from sklar.pipeline.estimation.memory import REPLICAS, Memory
 from sklar.pipeline.found_facts import FoundFacts, found_facts
-from sklar.pipeline.inspection import inspect_model, structure_picture
+from sklar.pipeline.inspection import draw_structure, inspect_model
 from sklar.pipeline.model_file import Stored, read_model, write_model
-from sklar.release.measurements import Measurement, Recorded, measurements_in
+from sklar.release.measurements import Measurement, Recorded, collect_measurements
 from sklar.report.charts.canvas import Canvas, write_picture
 from sklar.schema.confirming import describe_column
 from sklar.schema.coordinates import Coordinates
@@ -36,7 +36,7 @@ BATCH_ROWS = 65_536
 
 
 class Model:
-    """A fitted model of a table: sample from it, save it, read its claim. A private one holds no row, no exact count.
+    """A fitted model of a table: sample from it, save it, read its claim. A private one contains no row or exact count.
 
     Made by `sklar.fit` and `sklar.load`.
     """
@@ -65,12 +65,12 @@ class Model:
 
     @property
     def coordinates(self) -> Coordinates:
-        """What the model is over: the columns of the schema, or what public rules leave of them to be measured."""
+        """The coordinates that the model is over: columns of the schema, or what public rules leave to be measured."""
         return self._stored.coordinates
 
     @property
     def claim(self) -> Claim:
-        """What is promised; `str(model.claim)` is one plain paragraph."""
+        """The privacy claim; `str(model.claim)` is one paragraph of text."""
         return self._stored.claim
 
     @property
@@ -80,22 +80,22 @@ class Model:
 
     @property
     def releases(self) -> tuple[Recorded, ...]:
-        """Every noisy value the model was made from, step by step."""
+        """Every noisy value that the model was estimated from, step by step."""
         return self._stored.recorded
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """What was measured: queries, noisy values and the noise, in the order in which they were asked for."""
-        return measurements_in(self._stored.recorded)
+        """The measurements (query, noisy values, noise), in order."""
+        return collect_measurements(self._stored.recorded)
 
     @property
     def found_facts(self) -> FoundFacts | None:
-        """What the fit measured about columns before it modelled them; None if everything was stated."""
+        """Facts that the fit measured before modelling; None if everything was stated."""
         return found_facts(self.schema, self._stored.fit, self._stored.model.rows_estimate)
 
     @property
     def fit_facts(self) -> Mapping[str, Any]:
-        """How it was fitted, as plain data: method, options, budget, allowance, unit, steps, seed."""
+        """The record of the fit as plain data: method, options, budget, allowance, unit, steps, seed."""
         return self._stored.fit
 
     @property
@@ -107,7 +107,7 @@ class Model:
     def rows_estimate(self) -> int:
         """The noisy number of rows (the exact one under replace-one, where it is public, and without a guarantee).
 
-        Where rows of a person share a vote: the number of persons times how many rows they have on average.
+        If rows of a person share one vote, it is the number of persons times their mean number of rows.
         """
         by = self.coordinates
         return in_proportion(self._stored.model, by.schema.modelled, by.rows_of_person).rows_estimate
@@ -124,29 +124,29 @@ class Model:
         like: Any = None,
         fill: Fill | None = None,
     ) -> Any:
-        """Synthetic rows as an Arrow table, or as the data frame that is asked for.
+        """Draw synthetic rows, as an Arrow table or a data frame.
 
         Args:
-            n: How many rows; by default the noisy number of rows of the fitted table. Where rows of a person are linked
-                they come person by person, and the last one may be cut short; `sample_persons` draws whole persons.
+            n: Number of rows; by default the noisy number of rows of the fitted table. Linked rows come person by
+                person, and the last person may be incomplete; `sample_persons` draws whole persons.
             seed: Any whole number; the same seed gives the same rows. Sampling costs no privacy, however often.
             given: Conditions on columns, as {"sex": "F", "age": (30, 40), "city": ["Rome", "Paris"]}; the effective
                 sample size behind the rows is in the table's metadata under "sklar.effective_sample_size".
-            iid: Rows drawn without matching any totals. By default the tables of a sample vary less than those of
-                independent rows would, unless the fit was told published=True. (A vine draws them from fresh weighted
-                pools, so they are independent only up to the pool; see docs/vine.md.)
-            binary: The binary table of dpc's paper (models of dpc and cop only): zeros and ones, a column for each
-                value, as "race=White" or "age=30..39". Rows are independent; one may have two values of a column, or
-                none.
+            iid: Draw rows without matching any totals. By default the tables of a sample vary less than those of
+                independent rows, unless the fit had published=True. (A vine draws rows from fresh weighted pools, so
+                they are independent only up to the pool; see docs/vine.md.)
+            binary: Return the binary table of dpc's paper (models of dpc and cop only): zeros and ones, a column for
+                each value, as "race=White" or "age=30..39". Rows are independent; one may have two values of a column,
+                or none.
             to: "pandas", "polars", "duckdb" or "arrow".
             like: A data frame, as the one that was fitted: the sample has its library, order of columns and types
-                (nullable integers, categories, time zones), and the name of its index. None of its cells is looked at,
-                and the labels of its categories are not used: those of the schema are. Plain numbers of pandas have
-                the type that the schema gives them, since one missing value turns int8 into float64. State types to
-                have them: like=df.dtypes, or {"age": "int8"}.
-            fill: Columns that are left out (`id`, `ignore`, or of `like` alone) in the sample: "null" fills them with
-                nulls, a pattern with made-up texts, as {"email": "[a-z]{6}@example\\.org", "key": "P[0-9]{6}"}; all
-                different for an `id`.
+                (nullable integers, categories, time zones), and the name of its index. Its cells are not read, and
+                labels are those of the schema, not of its categories. Plain numbers of pandas have the type that the
+                schema implies, since one missing value turns int8 into float64. To fix types, state them:
+                like=df.dtypes, or {"age": "int8"}.
+            fill: Content of columns that are not modelled (`id`, `ignore`, or of `like` alone): "null" for nulls, or a
+                pattern for random texts, as {"email": "[a-z]{6}@example\\.org", "key": "P[0-9]{6}"}; unique for an
+                `id`.
         """
         import pyarrow as pa
 
@@ -157,8 +157,8 @@ class Model:
         if binary:
             bits = pa.concat_tables(binary_tables(self, rows, seed, given))
             return bits if to is None else as_frame(bits, self.schema, to=to, like=None)
-        told = notebook.notebook_rows("sampling", rows)
-        table = self.sample_table(rows, seed=seed, given=given, iid=iid, drawn=told)
+        bar = notebook.notebook_rows("sampling", rows)
+        table = self.sample_table(rows, seed=seed, given=given, iid=iid, drawn=bar)
         if fill is not None:
             table = filled(table, self.schema, fill, like=like, seed=seed)
         return table if to is None and like is None else as_frame(table, self.schema, to=to, like=like)
@@ -172,16 +172,16 @@ class Model:
         iid: bool = False,
         to: Literal["pandas", "polars", "arrow", "duckdb"] | None = None,
     ) -> Any:
-        """Whole synthetic persons, one after the other, each with its rows in order and a key of its own.
+        """Draw whole synthetic persons, each with its rows in order and a key of its own.
 
-        Of a model of `Tables`, both tables by their names.
+        For a model of `Tables`, the result is a dict of both tables.
 
         Args:
-            n: How many persons; by default the noisy number of persons of the fitted table.
+            n: Number of persons; by default the noisy number of persons of the fitted table.
             seed: Any whole number; the same seed gives the same persons.
             given: Conditions on persons, written as in `sample`: on static columns (those of the parents), their number
                 of rows, "rows of the person", and columns of their first row, as "first income".
-            iid: As in `sample`, of the rows that persons begin with.
+            iid: As in `sample`, for first rows.
             to: "pandas", "polars", "duckdb" or "arrow" (the default).
         """
         from sklar.export.arrow import to_arrow
@@ -191,13 +191,10 @@ class Model:
 
         model, facts = self._stored.model, self.schema
         if not isinstance(model, LinkedModel):
-            raise UsageError(
-                "this model tells rows that stand alone: sample rows, or fit with a person that has an order"
-            )
+            raise UsageError("this model has independent rows: sample rows, or fit with a person that has an order")
         persons = model.persons_estimate if n is None else n
-
-        tables, worth = sample_persons(model, facts, persons, seed=seed, given=given, iid=iid)
-        notes = {"sklar.effective_sample_size": f"{worth:.1f}"} if given else {}
+        tables, effective = sample_persons(model, facts, persons, seed=seed, given=given, iid=iid)
+        notes = {"sklar.effective_sample_size": f"{effective:.1f}"} if given else {}
 
         def shown(schema: Schema, values: SampledTable) -> Any:
             table = _labelled(to_arrow(schema, values), self.claim, notes)
@@ -208,11 +205,11 @@ class Model:
         return {name: shown(schema, tables[name]) for name, schema in table_schemas(facts).items()}
 
     def _require_single_rows(self, what: str) -> None:
-        """Refuse what is not worked out for persons whose rows follow one another."""
+        """Refuse a feature that is not available for longitudinal data."""
         if isinstance(self._stored.model, LinkedModel):
             raise UsageError(
-                f"{what} is for rows that stand alone, and this model tells persons whose rows follow one another: use "
-                "its samples, or fit with linked=False in Person"
+                f"{what} is not available for longitudinal data (rows of a person in order): use samples, or fit with "
+                "linked=False in Person"
             )
 
     def sample_table(
@@ -224,15 +221,15 @@ class Model:
         iid: bool,
         drawn: Callable[[int], None] | None = None,
     ) -> pa.Table:
-        """Rows as an Arrow table, as in `sample`; `drawn` is told how many more there are, while many are drawn."""
+        """Draw rows as an Arrow table, as in `sample`; `drawn` is called with the number of rows of each block."""
         from sklar.export.arrow import to_arrow
-        from sklar.sample.draw import sample_with_worth
+        from sklar.sample.draw import draw_sample
 
-        alone = iid or self.fit_facts.get("options", {}).get("published") is True  # as all papers draw them
-        values, worth = sample_with_worth(
+        alone = iid or self.fit_facts.get("options", {}).get("published") is True  # the published methods draw i.i.d.
+        values, effective = draw_sample(
             self._stored.model, self.schema, rows, seed=seed, given=given, iid=alone, drawn=drawn
         )
-        notes = {"sklar.effective_sample_size": f"{worth:.1f}"} if given else {}
+        notes = {"sklar.effective_sample_size": f"{effective:.1f}"} if given else {}
         return _labelled(to_arrow(self.schema, values), self.claim, notes)
 
     def stream(
@@ -243,7 +240,7 @@ class Model:
         batch_rows: int = BATCH_ROWS,
         given: Mapping[str, Any] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Independent synthetic rows in batches, in bounded memory."""
+        """Draw independent synthetic rows in batches, in bounded memory."""
         from sklar.export.arrow import to_arrow
         from sklar.sample.draw import stream_tables
 
@@ -259,26 +256,25 @@ class Model:
         nulls: Literal["draw", "keep"] = "draw",
         to: Literal["pandas", "polars", "arrow", "duckdb"] | None = None,
     ) -> Any:
-        """A table of which each row's known values are its condition; the rest is drawn. See `sklar.complete`.
+        """Complete a table: draw missing values and columns given each row's known values. See `sklar.complete`.
 
-        Of persons whose rows follow one another, rows that follow the given ones are drawn as well.
-
-        Given cells stay as they are, and nothing is promised about them: reading tables is the laboratory's business.
+        For longitudinal data, later rows of each person are drawn as well. Given cells stay as they are, without any
+        guarantee: the table is read by the lab.
         """
         import sklar
 
         return sklar.complete(self, data, seed=seed, nulls=nulls, to=to)
 
     def interval(self, given: Mapping[str, Any], *, coverage: float = 0.95, seed: int | None = None) -> Interval:
-        """How many rows of the fitted table are as asked for, with error bars from the known noise.
+        """Estimate the number of rows of the fitted table that meet conditions, with an interval for the known noise.
 
-        Where a released table answers the query (a margin, or a measured pair, along its own groups) the coverage is
-        promised over the noise of the fit. Other queries are answered by the model, and the interval is labelled "noise
-        only, model error not included".
+        If a released table answers the query (a margin, or a measured pair, along its own groups), the coverage is
+        guaranteed over the noise of the fit. Other queries are answered by the model, and the interval is labelled
+        "noise only, model error not included".
 
         Args:
             given: Conditions on columns, as in `sample`.
-            coverage: Wanted probability that the interval holds the true count.
+            coverage: Probability that the interval contains the true count.
             seed: Seed of the simulation behind intervals of the second kind.
         """
         from sklar.model.vine.intervals import count_interval
@@ -290,9 +286,9 @@ class Model:
         model = self._stored.model
         self._require_single_rows("interval")
         if not isinstance(model, VineModel):
-            raise UsageError("error bars are given by models of the method 'vine' that measured pairs of columns")
+            raise UsageError("intervals are available for models of the method 'vine' that measured pairs of columns")
         if self.coordinates.rows_of_person is not None:
-            raise UsageError("rows of a person share one vote, so rows were not counted; ask for a share (estimate)")
+            raise UsageError("rows of a person share one vote, so rows were not counted; use estimate() for a share")
         conditions = exactly_on_coordinates(self.coordinates, read_conditions(self.schema, given))
         return count_interval(model, allowed_codes(self.coordinates.schema, conditions), generator(seed), coverage)
 
@@ -311,27 +307,27 @@ class Model:
         seed: int = 0,
         done: Callable[[int], None] | None = None,
     ) -> Any:
-        """A number with error bars, which hold the noise of the fit; it costs no privacy, however often it is asked.
+        """Estimate a statistic with error bars for the noise of the fit; it costs no privacy, however often.
 
-        The first question that no released table answers takes as long as `replicas` fits of such a table; these are
-        kept in FILE.replicas beside a model file, and later questions are answered from them. See docs/inference.md. Of
-        persons whose rows follow one another, columns are static ones, "rows of the person", "first income" for first
-        rows, and "previous income" beside "income" for steps; see docs/trajectories.md.
+        The first question that no released table answers takes as long as `replicas` fits of such a table. Replicas are
+        cached in FILE.replicas beside a model file. See docs/inference.md. For longitudinal data, columns are static
+        ones, "rows of the person", "first income" for first rows, and "previous income" beside "income" for
+        transitions; see docs/trajectories.md.
 
         Args:
             statistic: "share", "mean", "total", "quantile", "difference", "correlation", "linear" or "logistic"; or a
                 whole question as text, as "mean(income) by sex where age=30..40".
-            columns: What it is of: one column, two for a correlation, the outcome and then the terms of a regression.
-            value: Of a share or a difference of shares: what the column must be, as in `given`. By default true.
-            at: Of a quantile: which, between 0 and 1.
+            columns: One column, two for a correlation, or the outcome and then the terms of a regression.
+            value: For a share or a difference of shares: the condition on the column, as in `given`; true by default.
+            at: For a quantile: its level, between 0 and 1.
             by: One estimate for each value of this column; a difference is between two of them.
-            between: Of a difference: the two values of `by`, the first minus the second.
-            given: Only rows that are as these conditions say, as in `sample`.
-            confidence: How often such intervals hold the truth.
-            of: Whose value is meant: that of the "population" the rows came from, or of the fitted "table" itself.
-            replicas: How many.
-            seed: Of the replicas; the same seed gives the same intervals.
-            done: Told how many more replicas there are: one, after each.
+            between: For a difference: the two values of `by`, the first minus the second.
+            given: Conditions on rows, as in `sample`.
+            confidence: Coverage of the intervals.
+            of: What is estimated: the value in the "population" the rows came from, or in the fitted "table".
+            replicas: Number of replicas.
+            seed: Seed of the replicas; the same seed gives the same intervals.
+            done: Progress callback: called with 1 after each replica.
 
         Returns:
             An `Estimated`; a tuple of them with `by`, one for each group, and for regressions, one for each term.
@@ -346,7 +342,7 @@ class Model:
         wanted = Wanted(confidence=confidence, of=of, replicas=replicas, seed=seed)
         if "(" in statistic:
             if columns or by is not None or given:
-                raise UsageError("a question in words says all: write columns, groups and conditions into it.")
+                raise UsageError("write columns, groups and conditions into the question, not as further arguments.")
             question = parse_question(statistic, facts)
         else:
             truth = bool(columns) and isinstance(facts.get(columns[0]), Boolean)
@@ -362,13 +358,13 @@ class Model:
         self, m: int = REPLICAS, n: int | None = None, *, seed: int | None = None,
         done: Callable[[int], None] | None = None,
     ) -> Iterator[pa.Table]:  # fmt: skip
-        """Tables of replicas of this model, for analyses in any program; `sklar.combine` puts their answers together.
+        """Draw tables from replicas of this model, for analyses in any program; `sklar.combine` combines the results.
 
         Args:
-            m: How many tables.
+            m: Number of tables.
             n: Rows of each; by default the noisy number of rows of the fitted table.
             seed: Any whole number; the same seed gives the same tables.
-            done: Told how many more tables there are: one, after each.
+            done: Progress callback: called with 1 after each table.
         """
         from sklar.export.arrow import to_arrow
         from sklar.given_numbers import whole_number
@@ -390,12 +386,12 @@ class Model:
         given: Mapping[str, Any] | None = None,
         part_rows: int | None = None,
     ) -> Any:
-        """Independent synthetic rows as a Spark data frame, drawn by the executors: the rows of `stream`, in any order.
+        """Draw independent synthetic rows as a Spark data frame, by the executors: the rows of `stream`, in any order.
 
         Args:
-            n: How many rows.
+            n: Number of rows.
             spark: The Spark session; by default the active one.
-            seed: Any whole number; the same seed gives the same rows. The frame is the same however often it is used.
+            seed: Any whole number; the same seed gives the same rows. The frame is the same whenever it is evaluated.
             given: Conditions on columns, as in `sample`.
             part_rows: Rows of a partition, rounded up to whole blocks of 65,536; about a million by default.
         """
@@ -414,19 +410,19 @@ class Model:
         workers: int | None = None,
         written: Callable[[int], None] | None = None,
     ) -> int:
-        """Independent synthetic rows as a folder of Parquet files, any number of them; gives the number of rows.
+        """Write independent synthetic rows as a folder of Parquet files; return the number of rows.
 
-        The rows are those of `stream` for the same seed. Repeat a run that was cut short, and it goes on. Of a model of
-        `Tables`, n persons go to a CSV file for each table.
+        The rows are those of `stream` for the same seed. An interrupted run is continued when it is repeated. For a
+        model of `Tables`, n persons are written to a CSV file for each table.
 
         Args:
-            folder: Where to.
-            n: How many rows; by default the noisy number of rows of the fitted table.
+            folder: The folder to write.
+            n: Number of rows; by default the noisy number of rows of the fitted table.
             seed: Any whole number; the same seed gives the same rows.
             given: Conditions on columns, as in `sample`.
             part_rows: Rows of a part, rounded up to whole blocks of 65,536; about a million by default.
-            workers: Number of processes, by default one for each usable core.
-            written: Told the number of rows after each part.
+            workers: Number of processes; by default one for each usable core.
+            written: Progress callback: called with the number of rows of each part.
         """
         from sklar.pipeline.sampling.parts import sample_to_parts
         from sklar.pipeline.sampling.write import SampleRequest, tells_two_tables, write_two_tables
@@ -452,22 +448,22 @@ class Model:
         safe: bool = False,
         force: bool = False,
     ) -> int:
-        """Synthetic rows as a file whose name tells its format; gives the number of rows.
+        """Write synthetic rows to a file; return the number of rows.
 
         More than a million rows are drawn in batches, in bounded memory, and are always independent.
 
         Args:
             path: .csv, .tsv, .parquet, .feather or .arrow; or the URL of a new table in a database (postgresql, duckdb,
-                sqlite). It appears whole or not at all. Of a model of `Tables`, n persons go to both tables of a
-                folder, a .duckdb file or a database.
-            n: How many rows; by default the noisy number of rows of the fitted table.
+                sqlite). Writing is atomic. For a model of `Tables`, n persons are written to both tables of a folder,
+                a .duckdb file or a database.
+            n: Number of rows; by default the noisy number of rows of the fitted table.
             seed: Any whole number; the same seed gives the same file.
             given: Conditions on columns, as in `sample`.
             iid: As in `sample`.
             binary: As in `sample`.
             fill: As in `sample`.
-            safe: Disarm texts that a spreadsheet would take for formulas, in text files.
-            force: Overwrite a file that is there already.
+            safe: In text files, escape texts that a spreadsheet would take for formulas.
+            force: Overwrite an existing file.
         """
         from sklar.pipeline.sampling.write import SampleRequest, sample_form, sample_to_file
 
@@ -477,18 +473,18 @@ class Model:
         )
 
     def inspect(self) -> dict[str, Any]:
-        """Claim, budget by step, margins and structure, as plain data."""
+        """Return claim, budget by step, margins and structure as plain data."""
         return inspect_model(self._stored)
 
     def plot(self, path: str | PathLike[str] | None = None) -> Canvas:
         """Draw the trees of its vine: into an .svg or .png file, or for a notebook. `sklar.draw_model` has more."""
-        canvas = structure_picture(self.inspect())
+        canvas = draw_structure(self.inspect())
         if path is not None:
             write_picture(canvas, path)
         return canvas
 
     def report(self, path: str | PathLike[str] | None = None) -> PublicReport:
-        """What the release is worth, from releases only: may be published. Nothing is read, and nothing is charged.
+        """Report the quality of the release, from releases only: it may be published, and nothing is charged.
 
         Args:
             path: A page to write, as "people.public.html"; by default none is written.
@@ -498,38 +494,35 @@ class Model:
 
         if path is not None:
             require_public_report(path)
-        if self._report is None:  # it follows from the model alone, and takes seconds
+        if self._report is None:  # it depends on the model alone, and takes seconds
             self._report = public_report(self._stored)
         if path is not None:
             self._report.html(path)
         return self._report
 
     def unmet(self, criteria: Any) -> tuple[str, ...]:
-        """Which criteria the model does not meet on the tables that were held back (`check_share`), in sentences.
+        """Return the criteria that the model does not meet on the tables held back (`check_share`), as sentences.
 
         Args:
-            criteria: As `accept` of `sklar.fit` takes them.
+            criteria: Criteria as for `accept` of `sklar.fit`.
         """
-        from sklar.pipeline.accept import found_out, read_criteria, unmet
+        from sklar.pipeline.accept import check_held_out, read_criteria, unmet_criteria
 
         if not self.fit_facts.get("check_share"):
-            raise UsageError("nothing was held back to check this model by: fit with check_share, as 0.05")
-        return unmet(found_out(self._stored.fitted), read_criteria(criteria))
+            raise UsageError("no tables were held back to check this model: fit with check_share, as 0.05")
+        return unmet_criteria(check_held_out(self._stored.fitted), read_criteria(criteria))
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
-        """Write a model file; it may be published wherever the claim is acceptable.
-
-        A file that is there already is refused, since it may hold a model that was paid for; `force` overwrites it.
-        """
+        """Write a model file, publishable if the claim is acceptable; `force` overwrites an existing file."""
         refuse_overwriting(path, force=force)
         write_model(self._stored, path)
         self._replicas.path = os.fspath(path)
 
 
 def _labelled(table: pa.Table, claim: Claim, notes: Mapping[str, str]) -> pa.Table:
-    """The table with notes in its metadata; rows of a model that promises nothing always say so."""
-    said = {**notes, **claim.notes}
-    return table.replace_schema_metadata(said) if said else table
+    """Return the table with notes in its metadata; rows of a model without a guarantee always say so."""
+    metadata = {**notes, **claim.notes}
+    return table.replace_schema_metadata(metadata) if metadata else table
 
 
 def load(path: str | PathLike[str]) -> Model:

@@ -1,4 +1,4 @@
-"""The model file: a zip of JSON and npy members, versioned and checksummed; of public values only, if it is private.
+"""The model file: a zip of JSON and npy members, versioned and checksummed; a private one has public values only.
 
 Members: `manifest.json` (format, version, SHA-256 of the others), `schema.toml`, `claim.json`, `fit.json` (method,
 options, noise unit, seed of the post-processing), `releases.jsonl` (all values that left the privacy boundary),
@@ -33,7 +33,7 @@ from sklar.methods.evidence import Setting
 from sklar.methods.facts.marks import without_found_digits
 from sklar.model.codec import ArrayPool, decode, encode
 from sklar.model.protocol import TableModel
-from sklar.release.measurements import Recorded, asked_in, read_line, record_line
+from sklar.release.measurements import Recorded, decode_step, encode_step, list_queries
 from sklar.sample.rng import generator
 from sklar.schema.coordinates import Coordinates, fitted_coordinates
 from sklar.schema.prior import PublicPrior
@@ -43,31 +43,29 @@ FORMAT = "sklar-model"
 VERSION = 3
 MAX_BYTES = 8 * 2**30
 """A model file that unpacks to more than this is refused."""
-MOST_UNPACKED = 40
-"""So many times its own size a model file may unpack to, once that is more than UNSUSPECTED bytes: models are numbers
-that noise is on, which zip to a half or a tenth."""
-UNSUSPECTED = 64 * 2**20
-TEXTS = (
+MAX_COMPRESSION_RATIO = 40
+"""Maximum ratio of unpacked to packed size above UNCHECKED_BYTES: noisy numbers compress to a half or a tenth."""
+UNCHECKED_BYTES = 64 * 2**20
+TEXT_MEMBERS = (
     "manifest.json", "schema.toml", "claim.json", "fit.json", "releases.jsonl", "queries.json", "model.json",
     "prior.json",
 )  # fmt: skip
-"""Members that are text."""
 ARRAY_REFERENCE = re.compile(rb'"array": ([0-9]{1,9})')
-"""How members that are JSON refer to one that is an array."""
+"""Reference of a JSON member to an array member."""
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """All that a model file holds.
+    """The content of a model file.
 
     Attributes:
         schema: Public facts about the columns.
-        claim: What is promised.
-        fit: How it was fitted: method, options, allowance, unit, seed.
+        claim: The privacy claim.
+        fit: The record of the fit: method, options, allowance, unit, seed.
         recorded: Every release, step by step.
         model: The fitted model.
-        prior: Counts of a public table that the fit leaned on, or None.
+        prior: Counts of the public table that the fit used as a prior, or None.
     """
 
     schema: Schema
@@ -79,12 +77,12 @@ class Stored:
 
     @property
     def coordinates(self) -> Coordinates:
-        """What the model is over: the declared columns, or what public rules leave of them."""
+        """The coordinates that the model is over: declared columns, or what public rules leave of them."""
         return fitted_coordinates(self.schema, (margin.column for margin in self.model.margins))
 
     @property
     def fitted(self) -> Fitted:
-        """The fit as post-processing knows it; of private methods only."""
+        """The fit as post-processing sees it; for private methods only."""
         share = self.fit.get("check_share", 0.0)
         held = self.recorded[-1] if share else None
         recorded = self.recorded[:-1] if share else self.recorded
@@ -94,7 +92,7 @@ class Stored:
         )  # fmt: skip
 
     def _setting(self, share: float) -> Setting[Any]:
-        """The setting of the fit; with a share for a held-back check, that of the method itself."""
+        """Return the setting of the method, without the share of a held-back check."""
         from sklar.methods.registry import find_method  # a model is loaded without the methods
 
         facts, allowance = self.fit, Allowance(**self.fit["allowance"])
@@ -125,7 +123,7 @@ def write_model(stored: Stored, path: str | PathLike[str]) -> None:
 
 
 def model_members(stored: Stored) -> dict[str, bytes]:
-    """All members of a model file, its manifest first."""
+    """Return all members of a model file, its manifest first."""
     members = _members(stored)
     manifest = {
         "format": FORMAT,
@@ -138,7 +136,7 @@ def model_members(stored: Stored) -> dict[str, bytes]:
 
 
 def model_digest(stored: Stored) -> str:
-    """Recognizes a model: the same for the same schema, claim, releases and distribution, saved or not."""
+    """Return a hash of schema, claim, releases and distribution; it does not depend on whether the model is saved."""
     digest = hashlib.sha256()
     for name, content in sorted(_members(stored).items()):
         digest.update(f"{name}:{hashlib.sha256(content).hexdigest()}\n".encode())
@@ -147,16 +145,17 @@ def model_digest(stored: Stored) -> str:
 
 def read_model(path: str | PathLike[str]) -> Stored:
     """Read and check a model file."""
-    members = _checked_members(path)
+    members = _read_checked_members(path)
     try:
-        return _parsed(members)
+        return _parse_members(members)
     except (ArithmeticError, AttributeError, ImportError, LookupError, MemoryError, RecursionError, SklarError,
             TypeError, ValueError):  # fmt: skip
         raise ModelFileError(f"{os.fspath(path)} cannot be read: it is damaged or made by another version") from None
 
 
-def _parsed(members: dict[str, bytes]) -> Stored:
-    arrays = [np.load(io.BytesIO(members[f"arrays/{i}.npy"]), allow_pickle=False) for i in range(_arrays(members))]
+def _parse_members(members: dict[str, bytes]) -> Stored:
+    count = sum(name.startswith("arrays/") for name in members)
+    arrays = [np.load(io.BytesIO(members[f"arrays/{i}.npy"]), allow_pickle=False) for i in range(count)]
     schema = schema_from_toml(members["schema.toml"].decode())
     model: TableModel = decode(_read_json(members["model.json"]), arrays)
     by = fitted_coordinates(schema, (margin.column for margin in model.margins)).schema
@@ -173,10 +172,10 @@ def _parsed(members: dict[str, bytes]) -> Stored:
 
 
 def _recorded(members: dict[str, bytes], arrays: list[np.ndarray]) -> tuple[Recorded, ...]:
-    """The recorded steps: values from one member, queries from another."""
+    """Return the recorded steps: values from one member, queries from another."""
     lines = members["releases.jsonl"].decode().splitlines()
     asked = decode(_read_json(members["queries.json"]), arrays)
-    return tuple(read_line(line).join(own) for line, own in zip(lines, asked, strict=True))
+    return tuple(decode_step(line).join(own) for line, own in zip(lines, asked, strict=True))
 
 
 def _members(stored: Stored) -> dict[str, bytes]:
@@ -186,8 +185,8 @@ def _members(stored: Stored) -> dict[str, bytes]:
         "schema.toml": schema_to_toml(stored.schema).encode(),
         "claim.json": _json(stored.claim.to_dict()),
         "fit.json": _json(stored.fit),
-        "releases.jsonl": "\n".join(record_line(step) for step in stored.recorded).encode(),
-        "queries.json": _json(encode([asked_in(step) for step in stored.recorded], pool.keep)),
+        "releases.jsonl": "\n".join(encode_step(step) for step in stored.recorded).encode(),
+        "queries.json": _json(encode([list_queries(step) for step in stored.recorded], pool.keep)),
         "model.json": _json(tree),
     }
     if stored.prior is not None:
@@ -199,16 +198,12 @@ def _members(stored: Stored) -> dict[str, bytes]:
     return members
 
 
-def _arrays(members: dict[str, bytes]) -> int:
-    return sum(name.startswith("arrays/") for name in members)
-
-
-def _checked_members(path: str | PathLike[str]) -> dict[str, bytes]:
-    name = _name(path)
+def _read_checked_members(path: str | PathLike[str]) -> dict[str, bytes]:
+    name = _require_regular_file(path)
     try:
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(info.file_size for info in archive.infolist())
-            if unpacked > min(MAX_BYTES, max(UNSUSPECTED, MOST_UNPACKED * os.stat(path).st_size)):
+            if unpacked > min(MAX_BYTES, max(UNCHECKED_BYTES, MAX_COMPRESSION_RATIO * os.stat(path).st_size)):
                 raise ModelFileError(f"{name} unpacks to far more than any model and is refused")
             if "manifest.json" not in archive.namelist():
                 raise ModelFileError(f"{name} is not a model file of Sklar")
@@ -227,18 +222,18 @@ def _checked_members(path: str | PathLike[str]) -> dict[str, bytes]:
 
 
 def _read_members(name: str, archive: zipfile.ZipFile) -> dict[str, bytes]:
-    """The members of a model file; one that no other refers to is refused before it is unpacked."""
+    """Read the members of a model file; one that no other refers to is refused before it is unpacked."""
     listed = archive.namelist()
-    texts = {member: archive.read(member) for member in TEXTS if member in listed}
+    texts = {member: archive.read(member) for member in TEXT_MEMBERS if member in listed}
     referred = {int(number) for text in texts.values() for number in ARRAY_REFERENCE.findall(text)}
     arrays = [f"arrays/{number}.npy" for number in sorted(referred)]
     if not set(listed) <= {*texts, *arrays} or len(set(listed)) < len(listed):
-        raise ModelFileError(f"{name} was changed after it was written: it has members that belong to no model")
+        raise ModelFileError(f"{name} was changed after it was written: it has unknown members")
     return {member: texts[member] if member in texts else archive.read(member) for member in listed}
 
 
-def _name(path: str | PathLike[str]) -> str:
-    """The path as text, of a regular file: a device may never end."""
+def _require_regular_file(path: str | PathLike[str]) -> str:
+    """Return the path as text; refuse what is not a regular file, since reading a device may never end."""
     try:
         name = os.fspath(path)
         mode = os.stat(name).st_mode
@@ -271,7 +266,7 @@ def _check_manifest(name: str, members: dict[str, bytes], comment: bytes) -> Non
 
 
 def _read_json(content: bytes) -> Any:
-    """Numbers of a model file are finite: what is compared with a NaN is neither more nor less."""
+    """Parse JSON in which all numbers must be finite: comparisons with NaN would be meaningless."""
     return json.loads(content, parse_constant=_finite, parse_float=_finite)
 
 

@@ -1,4 +1,4 @@
-"""What a fit would measure and what to expect of it, before anything is spent. No rows are touched."""
+"""Forecast the noise and the accuracy of a fit before anything is spent, without reading rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from sklar import notebook
 from sklar.accounting.budget import Budget
-from sklar.accounting.unit import Neighbours, Unit, unit_of
+from sklar.accounting.unit import Neighbours, Unit, make_unit
 from sklar.errors import BudgetError, UsageError
 from sklar.given_numbers import plain_options, whole_number
 from sklar.methods.expectation import Expectation, sampling_error
@@ -19,10 +19,10 @@ from sklar.methods.method import GUESSED_ROWS, Method, as_if_paid
 from sklar.methods.registry import find_method
 from sklar.schema.table import Schema
 
-SMALLEST, LARGEST = 0.01, 20.0
-"""Epsilons between which a wish is looked for: what takes more than 20 hardly protects anybody."""
+MIN_EPSILON, MAX_EPSILON = 0.01, 20.0
+"""Range of epsilons that is searched for a wish: above 20 there is hardly any protection."""
 CURVE_POINTS = 9
-"""Epsilons of the curve, between a tenth of the smallest asked for and the tenfold of the largest."""
+"""Number of epsilons of the curve, from a tenth of the smallest given one to ten times the largest."""
 WISH = re.compile(r"\s*(shares|correlations|means|nulls)\s+(?:within|under|below)\s+([0-9.]+)\s*(%|points?)?.*", re.I)
 WISHES = '"shares within 0.01", "correlations within 0.05", "means within 0.1 sd" or "nulls under 0.02 seen"'
 
@@ -32,13 +32,13 @@ class PlanLine:
     """One kind of measurement.
 
     Attributes:
-        label: What is measured.
-        tables: How many tables.
-        cells: Cells of one table.
+        label: Name of the measurement.
+        tables: Number of tables.
+        cells: Number of cells of one table.
         noise: "gaussian" or "laplace".
         std: Standard deviation of the noise on one cell, in rows.
-        share_of_rows: The same as a share of the rows.
-        expected_tvd: Expected total variation distance that raw noise alone would cause in one such table.
+        share_of_rows: The standard deviation as a share of the rows.
+        expected_tvd: Expected total variation distance due to the noise alone in one such table.
     """
 
     label: str
@@ -50,7 +50,7 @@ class PlanLine:
     expected_tvd: float
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return asdict(self)
 
 
@@ -60,8 +60,8 @@ class PlannedFit:
 
     Attributes:
         epsilon: Its budget; None if it was given as rho.
-        expected: What to expect of a synthetic table; None for methods for which that was not worked out.
-        lines: What is measured, with which noise.
+        expected: Expected accuracy of a synthetic table; None for methods without a forecast.
+        lines: The measurements and their noise.
     """
 
     epsilon: float | None
@@ -69,19 +69,19 @@ class PlannedFit:
     lines: tuple[PlanLine, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        told = None if self.expected is None else self.expected.to_dict()
-        return {"epsilon": self.epsilon, "expected": told, "lines": [line.to_dict() for line in self.lines]}
+        """Return plain data."""
+        expected = None if self.expected is None else self.expected.to_dict()
+        return {"epsilon": self.epsilon, "expected": expected, "lines": [line.to_dict() for line in self.lines]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a wish takes.
+    """The epsilon that a wish requires.
 
     Attributes:
-        wish: As it was said.
-        epsilon: The smallest one that is expected to do; None if none up to 20 does.
-        text: The answer in words.
+        wish: The wish as given.
+        epsilon: The smallest epsilon that is expected to be enough; None if none up to 20 is.
+        text: The answer as a sentence.
     """
 
     wish: str
@@ -91,15 +91,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to expect of fits under some budgets; str() tells it in plain words.
+    """Expected accuracy of fits under some budgets; str() has it in sentences.
 
     Attributes:
         method: The name of the method.
         rows: The guessed number of rows.
-        persons: The guessed number of persons whose rows share a vote, which is what counts; None where rows count.
         fits: One for each epsilon, ascending.
-        curve: What to expect over a wider range of epsilons; empty without expectations.
-        answer: What the wish takes, if there was one.
+        curve: Expected accuracy over a wider range of epsilons; empty without a forecast.
+        answer: The epsilon that the wish requires, if there was one.
+        persons: The guessed number of persons, if their rows share one vote; otherwise None.
     """
 
     method: str
@@ -111,11 +111,11 @@ class Plan:
 
     @property
     def lines(self) -> tuple[PlanLine, ...]:
-        """What is measured under the first of the budgets."""
+        """The measurements under the first of the budgets."""
         return self.fits[0].lines
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return {
             "method": self.method,
             "rows": self.rows,
@@ -127,43 +127,42 @@ class Plan:
         }
 
     def __str__(self) -> str:
-        told = [_sentence(fit, self.counted) for fit in self.fits if fit.expected is not None]
-        told = told or [f"What to expect was not worked out for {self.method}; its noise is in the lines of the plan."]
-        return "\n".join([*told, *([self.answer.text] if self.answer is not None else [])])
+        sentences = [_sentence(fit, self.counted) for fit in self.fits if fit.expected is not None]
+        sentences = sentences or [
+            f"There is no accuracy forecast for {self.method}; see the noise of its measurements."
+        ]
+        return "\n".join([*sentences, *([self.answer.text] if self.answer is not None else [])])
 
     @property
     def counted(self) -> str:
-        """What the plan is for, in words: rows, or persons with their rows."""
+        """The guessed numbers as text: rows, or persons with their rows."""
         return f"{self.rows:,} rows" if self.persons is None else f"{self.persons:,} persons ({self.rows:,} rows)"
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """(headings, rows) of what to expect, the epsilons side by side; nothing without expectations."""
-        told = [(fit.epsilon, fit.expected) for fit in self.fits if fit.expected is not None]
-        headings = ["expect", *("" if epsilon is None else f"epsilon {epsilon:g}" for epsilon, _ in told)]
-        rows = [[words, *(_shown(name, one) for _, one in told)] for name, words in ROWS.items()]
-        rows.append(["method for few rows", *("yes" if one.few_rows else "no" for _, one in told)])
-        if any(one.kept is not None for _, one in told):
-            rows.append(
-                ["transitions hidden by noise", *("yes" if one.transitions_hidden else "no" for _, one in told)]
-            )
-        return headings, [row for row in rows if set(row[1:]) != {"-"}] if told else []
+        """Return (headings, rows) of the expected accuracy, epsilons side by side; no rows without a forecast."""
+        found = [(fit.epsilon, fit.expected) for fit in self.fits if fit.expected is not None]
+        headings = ["expect", *("" if epsilon is None else f"epsilon {epsilon:g}" for epsilon, _ in found)]
+        rows = [[words, *(_shown(name, one) for _, one in found)] for name, words in FORECASTS.items()]
+        rows.append(["method for few rows", *("yes" if one.few_rows else "no" for _, one in found)])
+        if any(one.kept is not None for _, one in found):
+            hidden = ("yes" if one.transitions_hidden else "no" for _, one in found)
+            rows.append(["transitions hidden by noise", *hidden])
+        return headings, [row for row in rows if set(row[1:]) != {"-"}] if found else []
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Draw what to expect over epsilon: a page (.html) or a picture (.svg, .png). It tells nothing about rows."""
+        """Write the expected accuracy over epsilon as a page (.html) or a picture (.svg, .png); it contains no data."""
         from sklar.report.charts.canvas import side_by_side, write_picture
         from sklar.report.charts.plots import epsilon_chart
         from sklar.report.page import public_page, write_public_page
 
         if not self.curve:
-            raise UsageError(
-                f"there is no curve for {self.method} under this budget: what to expect is told by epsilon"
-            )
+            raise UsageError(f"there is no accuracy forecast over epsilon for {self.method} under this budget")
         lines = {
             words: found
-            for name, words in ROWS.items()
+            for name, words in FORECASTS.items()
             if (found := [(e, value, None) for e, one in self.curve if (value := getattr(one, name)) is not None])
         }
-        title = f"What to expect of {self.counted}"
+        title = f"Expected accuracy with {self.counted}"
         if not str(path).endswith(".html"):
             charts = {words: epsilon_chart(words, [(words, found)]) for words, found in lines.items()}
             write_picture(side_by_side(charts, f"{title}, {self.method}", across=2), path)
@@ -181,21 +180,21 @@ class Plan:
         return notebook.card(f"Plan of {self.method}", notebook.bullets(str(self).splitlines()), *shown)
 
 
-NOTICE = "May be published: computed from public facts and a guess at the number of rows. No row was read for it."
-ROWS = {
-    "shares": "a share is off by",
-    "correlations": "a correlation is off by",
-    "means": "a mean is off by (sd)",
-    "nulls": "nulls unseen below",
+NOTICE = "May be published: computed from public facts and a guess at the number of rows, without reading rows."
+FORECASTS = {
+    "shares": "error of a share",
+    "correlations": "error of a correlation",
+    "means": "error of a mean (sd)",
+    "nulls": "nulls undetected below",
     "auc_loss": "AUC lost, at most",
-    "kept": "a share of values kept is off by",
+    "kept": "error of a share of unchanged values",
 }
-"""What is told of each number."""
+"""Label of each expected quantity."""
 HIDDEN = (
-    "Which value follows which from one row of a person to the next is below the noise level: a value stays as often "
-    "as measured, and otherwise the next one hardly depends on it."
+    "Which value follows which from one row of a person to the next is below the noise level: values stay unchanged as "
+    "often as measured, and otherwise the next one hardly depends on the last."
 )
-WHY_A_RANGE = "hardly any where one or two columns tell the target, most where it takes many"
+AUC_NOTE = "hardly any if one or two columns predict the target, most if it takes many"
 
 
 def plan(
@@ -213,44 +212,44 @@ def plan(
     rows_per_person: int = 1,
     options: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """What to expect of fits under one or more budgets, and their noise, for a guessed number of rows.
+    """Forecast the accuracy and the noise of fits under one or more budgets, for a guessed number of rows.
 
     Args:
         schema: The public facts.
         method: As in `fit`.
-        epsilon: One, or several to be told side by side.
+        epsilon: One epsilon, or several to compare.
         delta: As in `fit`, like `rho`, `neighbours`, `rows_per_person` and `options`.
-        rows: A guess at the number of rows. Where rows of a person share a vote, persons are what counts: as many as
-            have so many rows if each has the most that are used.
-        persons: A guess at their number, if it is better than that.
+        rows: A guess at the number of rows. If rows of a person share one vote, the number of persons counts: by
+            default the number of rows over the maximum per person.
+        persons: A better guess at the number of persons, if there is one.
         target: A column that users will predict.
-        want: What is wished for, as "shares within 0.01"; answered with an epsilon.
+        want: The wanted accuracy, as "shares within 0.01"; the plan states the epsilon it requires.
 
     Raises:
         UsageError: If the number of rows is not positive, or the method, an option or the wish is unknown.
         BudgetError: If the budget is not usable.
     """
     rows = whole_number(rows, "rows")
-    unit = unit_of(schema.person, neighbours or find_method(method).neighbours, rows_per_person)
+    unit = make_unit(schema.person, neighbours or find_method(method).neighbours, rows_per_person)
     rows, persons = _rows_and_persons(schema, rows, persons)
     asked = PlanRequest(schema, method, plain_options(options), target, unit, rows if persons is None else persons)
     wanted = _budgets(epsilon)
     if not wanted or (wanted == [None] and rho is None and want is None):
-        raise BudgetError("epsilon has no default: say which to plan for, as epsilon=[0.5, 1, 3]")
+        raise BudgetError("epsilon has no default: give one or several, as epsilon=[0.5, 1, 3]")
     answer = None if want is None else _answer(want, asked, delta)
     if wanted == [None] and rho is None and answer is not None:
-        wanted = [answer.epsilon or LARGEST]
+        wanted = [answer.epsilon or MAX_EPSILON]
     fits = tuple(asked.fit(Budget(epsilon=one, rho=rho, delta=delta)) for one in wanted)
     curve: tuple[tuple[float, Expectation], ...] = ()
     if fits[0].expected is not None:
-        curve = _falling(asked.curve([one for one in wanted if one is not None], delta))
+        curve = _make_monotone(asked.curve([one for one in wanted if one is not None], delta))
         known = dict(curve)
         fits = tuple(replace(fit, expected=known.get(fit.epsilon or 0.0, fit.expected)) for fit in fits)
     return Plan(method=asked.method.name, rows=rows, persons=persons, fits=fits, curve=curve, answer=answer)
 
 
 def _rows_and_persons(schema: Schema, rows: int, persons: int | None) -> tuple[int, int | None]:
-    """The guessed numbers of rows and of persons; no persons where each row counts."""
+    """Return the guessed numbers of rows and of persons; None persons if each row counts."""
     person = as_if_paid(schema).person
     if person is None or not person.shares_vote:
         if persons is not None:
@@ -263,7 +262,7 @@ def _rows_and_persons(schema: Schema, rows: int, persons: int | None) -> tuple[i
 
 
 class PlanRequest:
-    """What `plan` is asked, checked, for any budget."""
+    """The validated arguments of `plan`, for any budget."""
 
     def __init__(
         self, schema: Schema, method: str | None, options: Mapping[str, Any], target: str | None, unit: Unit, rows: int
@@ -274,7 +273,7 @@ class PlanRequest:
         self.method.require_unit(unit)
 
     def fit(self, budget: Budget) -> PlannedFit:
-        """What is measured and expected under a budget."""
+        """Return the measurements and the expected accuracy under a budget."""
         settings = self.method.settle(self.settings, budget)
         allowance, _ = self.method.allowance(self.schema, settings, budget, self.unit)
         outline = self.method.outline(self.schema, settings, allowance, self.unit, self.rows)
@@ -298,13 +297,13 @@ class PlanRequest:
         return self.method.expect(self.schema, settings, allowance, self.unit, self.rows)
 
     def expected(self, epsilon: float, delta: float) -> Expectation | None:
-        """What is expected alone."""
+        """Return the expected accuracy alone."""
         budget = Budget(epsilon=epsilon, delta=delta)
         settings = self.method.settle(self.settings, budget)
         return self._expect(settings, self.method.allowance(self.schema, settings, budget, self.unit)[0])
 
     def curve(self, wanted: Sequence[float], delta: float) -> tuple[tuple[float, Expectation], ...]:
-        """What is expected around the epsilons asked for."""
+        """Return the expected accuracy around the given epsilons."""
         if not wanted:
             return ()
         low, high = min(wanted) / 10, 10 * max(wanted)
@@ -313,56 +312,56 @@ class PlanRequest:
         return tuple((e, one) for e in points if (one := self.expected(e, delta)) is not None)
 
 
-def _falling(curve: Sequence[tuple[float, Expectation]]) -> tuple[tuple[float, Expectation], ...]:
-    """The curve without the rises of a part in a thousand where the accounting changes: less could be spent instead."""
+def _make_monotone(curve: Sequence[tuple[float, Expectation]]) -> tuple[tuple[float, Expectation], ...]:
+    """Remove rises of about 0.1% where the accounting method changes: one could always spend less."""
     least: dict[str, float] = {}
     found: list[tuple[float, Expectation]] = []
     for epsilon, one in curve:
-        told = {name: value for name in ROWS if (value := getattr(one, name)) is not None}
-        least = {name: min(value, least.get(name, value)) for name, value in told.items()}
+        values = {name: value for name in FORECASTS if (value := getattr(one, name)) is not None}
+        least = {name: min(value, least.get(name, value)) for name, value in values.items()}
         found.append((epsilon, replace(one, **least)))
     return tuple(found)
 
 
 def _budgets(epsilon: float | Sequence[float] | None) -> list[float | None]:
-    """One budget, or several in order; what is no number is left to the budget to refuse."""
+    """Return one or several epsilons in order; Budget refuses what is not a number."""
     return sorted(epsilon) if isinstance(epsilon, list | tuple) else [epsilon]  # type: ignore[list-item]
 
 
 def _answer(want: str, asked: PlanRequest, delta: float) -> Answer:
-    """The smallest epsilon that is expected to do, by bisection: what is expected falls with epsilon."""
+    """Find the smallest epsilon that is expected to be enough by bisection: expected errors decrease with epsilon."""
     match = WISH.fullmatch(want)
     if match is None:
-        raise UsageError(f"want is {WISHES}; found {want!r}")
+        raise UsageError(f"want must be {WISHES}; got {want!r}")
     what, number, unit = match[1].lower(), match[2], (match[3] or "").lower()
     try:
         limit = float(number) / (100.0 if unit else 1.0)
     except ValueError:
-        raise UsageError(f"want is {WISHES}; found {want!r}") from None
+        raise UsageError(f"want must be {WISHES}; got {want!r}") from None
     if asked.expected(1.0, delta) is None or getattr(asked.expected(1.0, delta), what) is None:
-        raise UsageError(f"{asked.method.name} on this schema tells nothing about {what}; wish for something else")
+        raise UsageError(f"{asked.method.name} on this schema has no forecast for {what}; want something else")
 
     def good(epsilon: float) -> bool:
         return getattr(asked.expected(epsilon, delta), what) <= limit
 
     sampled = sampling_error(what, asked.rows)
     counted = f"{asked.rows:,} {'persons' if asked.unit.votes else 'rows'}"
-    aside = f" {counted} are themselves off by about {sampled:.2g} from the people they were drawn from"
-    aside = f"{aside}, which no epsilon removes." if sampled else ""
-    if not good(LARGEST):
-        best = getattr(asked.expected(LARGEST, delta), what)
-        text = f'"{want}" cannot be had: epsilon {LARGEST:g} still leaves {best:.2g}.{aside}'
+    aside = f" A sample of {counted} has an error of about {sampled:.2g} from the population"
+    aside = f"{aside}, whatever epsilon." if sampled else ""
+    if not good(MAX_EPSILON):
+        best = getattr(asked.expected(MAX_EPSILON, delta), what)
+        text = f'"{want}" cannot be reached: epsilon {MAX_EPSILON:g} still leaves {best:.2g}.{aside}'
         return Answer(wish=want, epsilon=None, text=text)
-    low, high = SMALLEST, LARGEST
+    low, high = MIN_EPSILON, MAX_EPSILON
     if good(low):
         high = low
     while high / low > 1.01:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if good(middle) else (middle, high)
     enough = math.ceil(high * 10 ** (2 - math.ceil(math.log10(high)))) / 10 ** (2 - math.ceil(math.log10(high)))
-    enough = min(enough, LARGEST)
+    enough = min(enough, MAX_EPSILON)
     below = limit < sampled
-    text = f'"{want}" takes epsilon {enough:g} or so.{aside if below else ""}'
+    text = f'"{want}" needs epsilon of about {enough:g}.{aside if below else ""}'
     return Answer(wish=want, epsilon=enough, text=text)
 
 
@@ -372,13 +371,11 @@ def _sentence(fit: PlannedFit, counted: str) -> str:
     parts = [f"shares within +-{100 * one.shares:.2g} points"]
     parts += [] if one.correlations is None else [f"a correlation within +-{one.correlations:.2g}"]
     parts += [] if one.means is None else [f"a mean within +-{one.means:.2g} of its standard deviation"]
-    parts += [] if one.nulls is None else [f"nulls under {100 * one.nulls:.2g}% unseen"]
-    parts += (
-        [] if one.kept is None else [f"how often a value stays from row to row within +-{100 * one.kept:.2g} points"]
-    )
-    parts += [] if one.auc_loss is None else [f"up to {one.auc_loss:.2g} of AUC lost ({WHY_A_RANGE})"]
+    parts += [] if one.nulls is None else [f"nulls under {100 * one.nulls:.2g}% undetected"]
+    parts += [] if one.kept is None else [f"the share of unchanged values within +-{100 * one.kept:.2g} points"]
+    parts += [] if one.auc_loss is None else [f"up to {one.auc_loss:.2g} of AUC lost ({AUC_NOTE})"]
     budget = "this rho" if fit.epsilon is None else f"epsilon {fit.epsilon:g}"
-    few = " The method for few rows takes over." if one.few_rows else ""
+    few = " The method for few rows is used." if one.few_rows else ""
     hidden = f" {HIDDEN}" if one.transitions_hidden else ""
     return f"With about {counted} at {budget} expect, typically: {', '.join(parts)}.{few}{hidden}"
 

@@ -17,10 +17,10 @@ from sklar.pipeline.synthesizer import SklarSynthesizer
 def sdgym_functions(
     **settings: Any,
 ) -> tuple[Callable[[Any, Any], SklarSynthesizer], Callable[[SklarSynthesizer, int], Any]]:
-    """Return what trains on a table with SDV metadata, and what samples from the result.
+    """Return a function that trains on a table with SDV metadata, and one that samples from the result.
 
     Args:
-        settings: Those of `sklar.SklarSynthesizer`, as epsilon, which has no default.
+        settings: Arguments of `sklar.SklarSynthesizer`, as epsilon, which has no default.
     """
 
     def get_trained_synthesizer(data: Any, metadata: Any) -> SklarSynthesizer:

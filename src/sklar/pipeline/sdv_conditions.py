@@ -9,7 +9,7 @@ from sklar.errors import UsageError
 
 
 def read_conditions(conditions: Any) -> list[tuple[int, dict[str, Any]]]:
-    """(rows, values by column) of each of SDV's conditions.
+    """Return (rows, values by column) of each of SDV's conditions.
 
     Args:
         conditions: Objects with `num_rows` and `column_values`, as `sdv.sampling.Condition`, or with a frame of
@@ -26,5 +26,5 @@ def read_conditions(conditions: Any) -> list[tuple[int, dict[str, Any]]]:
             values = one.column_values if hasattr(one, "column_values") else one.get_column_values()
             found.append((int(one.num_rows), dict(values)))
         else:
-            raise UsageError("conditions are objects with num_rows and column_values, as sdv.sampling.Condition")
+            raise UsageError("conditions must be objects with num_rows and column_values, as sdv.sampling.Condition")
     return found

@@ -6,8 +6,8 @@
     synth.fit(df, categorical_columns=["sex"], continuous_columns=["income"], preprocessor_eps=0.5)
     rows = synth.sample(1000)
 
-Lists of labels and bounds are measured, and paid for with `preprocessor_eps`: SmartNoise takes labels from the rows. So
-are the kinds of columns without a hint: the type of a frame's column may depend on a single cell.
+Lists of labels and bounds are measured, and paid for with `preprocessor_eps`; SmartNoise takes labels from the rows.
+Kinds of columns without a hint are measured, too, since the type of a frame's column may depend on a single cell.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from sklar.schema.columns import Category, Column, Unknown
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 
-THEIR_NAMES = ("mst", "aim", "mwem", "dpctgan", "patectgan", "pacsynth", "dpgan", "pategan")
-"""Synthesizers of SmartNoise, in whose place the default method is fitted."""
-BOUNDS = {"lower": "pay", "upper": "pay", "nullable": "pay"}
+SMARTNOISE_NAMES = ("mst", "aim", "mwem", "dpctgan", "patectgan", "pacsynth", "dpgan", "pategan")
+"""Synthesizers of SmartNoise; the default method is fitted in their place."""
+MEASURED_BOUNDS = {"lower": "pay", "upper": "pay", "nullable": "pay"}
 
 
 class Synthesizer:
-    """A synthesizer as SmartNoise has them. Get one from `Synthesizer.create`.
+    """A synthesizer with the interface of SmartNoise, made by `Synthesizer.create`.
 
     Attributes:
         model_: The fitted model, with its claim.
@@ -53,23 +53,23 @@ class Synthesizer:
     def create(
         cls, synth: str | None = None, epsilon: float | None = None, *, delta: float | None = None, **more: Any
     ) -> Synthesizer:
-        """Make a synthesizer of a method of Sklar; for those of SmartNoise (as "mst") the default method is taken.
+        """Make a synthesizer for a method of Sklar; a name of SmartNoise (as "mst") means the default method.
 
         Args:
             synth: The method.
-            epsilon: The privacy budget, that for preprocessing included.
+            epsilon: The privacy budget, including preprocessing.
             delta: As for `sklar.fit`.
-            more: `ledger`, and options of the method. `verbose` changes nothing.
+            more: `ledger`, and options of the method. `verbose` has no effect.
         """
         if epsilon is None:
-            raise UsageError("epsilon has no default: say how much privacy may be lost, as epsilon=1.0")
+            raise UsageError("epsilon has no default: choose it, as epsilon=1.0")
         more.pop("verbose", None)
-        method = None if synth is None or synth.lower() in THEIR_NAMES else synth
+        method = None if synth is None or synth.lower() in SMARTNOISE_NAMES else synth
         return cls(epsilon, method=method, delta=DEFAULT_DELTA if delta is None else delta, **more)
 
     @classmethod
     def list_synthesizers(cls) -> list[str]:
-        """The methods that `create` takes."""
+        """Return the methods that `create` takes."""
         return list(METHODS)
 
     def fit(
@@ -87,18 +87,18 @@ class Synthesizer:
 
         Args:
             data: A data frame.
-            ignore: What SmartNoise ignores, too.
-            transformer: A `sklar.Schema` with public facts, of which nothing is measured. One of SmartNoise is refused.
+            ignore: Ignored, as in SmartNoise.
+            transformer: A `sklar.Schema` with public facts, which are not measured. One of SmartNoise is refused.
             categorical_columns: Columns of labels.
             ordinal_columns: Columns of whole numbers.
             continuous_columns: Columns of real numbers.
             preprocessor_eps: The part of epsilon that measures kinds, bounds and labels; by default as in `sklar.fit`.
-            nullable: Changes nothing: whether values are missing is measured, too.
+            nullable: Has no effect: whether values are missing is measured, too.
         """
         if transformer is not None and not isinstance(transformer, Schema):
-            raise UsageError("transformer is a sklar.Schema here: it states what is public about the columns")
+            raise UsageError("transformer must be a sklar.Schema, which states public facts about the columns")
         if self.method in BASELINE_NAMES:
-            raise UsageError(f"method '{self.method}' promises nothing: fit it with sklar.fit(..., no_guarantee=True)")
+            raise UsageError(f"method '{self.method}' has no guarantee: fit it with sklar.fit(..., no_guarantee=True)")
         if not 0.0 <= preprocessor_eps < self.epsilon:
             raise UsageError(f"preprocessor_eps is part of epsilon: it must be at least 0 and below {self.epsilon:g}")
         share = preprocessor_eps / self.epsilon if preprocessor_eps else None
@@ -115,31 +115,31 @@ class Synthesizer:
         return self._fitted[0]
 
     def sample(self, n_rows: int, *, seed: int | None = None) -> Any:
-        """Synthetic rows, as the library of the frame has them."""
+        """Draw synthetic rows, as a frame of the library of the fitted one."""
         model = self.model_
         assert self._fitted is not None
         return as_frame(model.sample(n_rows, seed=seed), model.schema, to=None, like=self._fitted[1])
 
     def fit_sample(self, data: Any, *ignore: Any, **settings: Any) -> Any:
-        """Fit, and sample about as many rows; how many there are exactly is private."""
+        """Fit, and sample about the same number of rows, whose exact number is private."""
         self.fit(data, *ignore, **settings)
         return self.sample(self.model_.rows_estimate)
 
 
 def schema_of(data: Any, categorical: Sequence[str], ordinal: Sequence[str], continuous: Sequence[str]) -> Schema:
-    """The columns as hints have them; of the others everything is measured."""
+    """Return a schema from hints about columns; everything else is measured."""
     form = form_of(data)
     if form is None:
         raise UsageError(f"data must be a data frame of pandas, polars, Arrow or DuckDB, not a {type(data).__name__}")
     names = [str(name) for name in (data.column_names if form == "arrow" else _column_names(data))]
     hints = {
         **dict.fromkeys(categorical, Category(source="pay")),
-        **dict.fromkeys(ordinal, Integer(0, 1, source=BOUNDS)),
-        **dict.fromkeys(continuous, Real(0, 1, source=BOUNDS)),
+        **dict.fromkeys(ordinal, Integer(0, 1, source=MEASURED_BOUNDS)),
+        **dict.fromkeys(continuous, Real(0, 1, source=MEASURED_BOUNDS)),
     }
-    strangers = [name for name in hints if name not in names]
-    if strangers:
-        raise UsageError(f"the table has no column '{strangers[0]}'")
+    unknown = [name for name in hints if name not in names]
+    if unknown:
+        raise UsageError(f"the table has no column '{unknown[0]}'")
     columns: dict[str, Column] = {name: hints.get(name, Unknown()) for name in names}
     return Schema(columns)
 

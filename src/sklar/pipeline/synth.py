@@ -1,4 +1,4 @@
-"""From a private table to a synthetic one in one go: fit, keep the model if wanted, and write a sample."""
+"""Make a synthetic table from a private one in one step: fit, optionally save the model, and write a sample."""
 
 from __future__ import annotations
 
@@ -21,19 +21,7 @@ from sklar.schema.table import Schema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """Where the synthetic table goes and what it is like.
-
-    Attributes:
-        path: The file; its end tells the format, and `-` is CSV on standard output.
-        rows: How many rows; by default about as many as the table has.
-        seed: Seed of the sampling. The noise of the fit is never seeded.
-        safe: Disarm texts that a spreadsheet would take for formulas.
-        model_path: Where to keep the model as well, if anywhere.
-        report_path: Where the report that may be published goes, if anywhere.
-        schema_path: Where the schema goes with the facts that the fit measured, if anywhere.
-        like: A text file whose delimiter, encoding and, by the formats of the schema, decimal sign the output has.
-        force: Overwrite files that are there already.
-    """
+    """The outputs of `synthesize`, explained at `synth`."""
 
     path: str | PathLike[str]
     rows: int | None = None
@@ -61,22 +49,22 @@ def synth(
     force: bool = False,
     **settings: Any,
 ) -> Model:
-    """Fit a model and write a sample of it in one go; everything that can be refused is, before budget is spent.
+    """Fit a model and write a sample of it; everything is validated before budget is spent.
 
     Args:
         data: The table, as for `fit`.
-        schema: Public facts about the columns, or the path of a schema file; None has all facts measured and paid for.
-        output: The synthetic table; its end tells the format, and `-` is CSV on standard output.
-        rows: How many rows; by default about as many as the table has.
+        schema: Public facts about the columns, or the path of a schema file; None measures and pays for all facts.
+        output: The synthetic table; its ending determines the format, and `-` is CSV on standard output.
+        rows: Number of rows; by default about that of the table.
         sample_seed: Seed of the sampling. The noise of the fit is never seeded.
-        safe: Disarm texts that a spreadsheet would take for formulas.
-        model: Where to keep the model as well, if anywhere.
-        report: Where the report that may be published goes, as "people.public.html"; nowhere by default.
-        found_schema: Where the schema goes with all facts that were measured, if anywhere.
+        safe: Escape texts that a spreadsheet would take for formulas.
+        model: File for the model, if any.
+        report: File for the public report, as "people.public.html", if any.
+        found_schema: File for the schema with all measured facts, if any.
         like: A text file, as the input, whose delimiter and encoding the output has, with decimal commas if the schema
             has them.
-        force: Overwrite files that are there already; without it they are refused before budget is spent.
-        settings: What `fit` takes: epsilon, method, ledger, options of the method and so on.
+        force: Overwrite existing files; otherwise they are refused before budget is spent.
+        settings: Arguments of `fit`: epsilon, method, ledger, options of the method and so on.
     """
     wanted = Output(
         path=output, rows=rows, seed=sample_seed, safe=safe, model_path=model, report_path=report,
@@ -86,48 +74,40 @@ def synth(
 
 
 def synthesize(request: FitRequest, output: Output) -> tuple[Model, int]:
-    """Fit a model and write a sample of it; everything that can be refused is refused before budget is spent.
-
-    Args:
-        request: What is fitted, and how.
-        output: Where the sample goes.
-
-    Returns:
-        The model and the number of rows written.
-    """
+    """Fit a model and write a sample of it, after validating everything; return the model and the number of rows."""
     _require_output(output, charged_files(request.data, request.ledger))
     dialect = None if output.like is None else like_dialect(output.like, request.read)
     with fitting(request) as model:
-        # Written while the fit is open: if that fails, it can be resumed and costs nothing again.
+        # Outputs are written while the fit is open: if that fails, it can be resumed at no further cost.
         if output.model_path is not None:
-            model.save(output.model_path, force=True)  # what may not be overwritten was refused above
+            model.save(output.model_path, force=True)  # existing files were refused above
         if output.schema_path is not None:
             model.schema.write(output.schema_path)
         style = None if dialect is None else style_of(model.schema, dialect)
         asked = SampleRequest(rows=output.rows, seed=output.seed, safe=output.safe, force=True, style=style)
-        told = _telling(request.read.progress, model.rows_estimate if output.rows is None else output.rows)
-        count = sample_to_file(model, output.path, asked, told)
+        report = _rows_progress(request.read.progress, model.rows_estimate if output.rows is None else output.rows)
+        count = sample_to_file(model, output.path, asked, report)
         if output.report_path is not None:
             getattr(request.read.progress, "doing", lambda what: None)("checking the model against its releases")
             model.report(output.report_path)
         return model, count
 
 
-def _telling(progress: Callable[[float], None] | None, rows: int) -> Callable[[int], None] | None:
-    """Tells the bar of a fit about rows that are sampled; None where there is none, or one that only knows passes."""
+def _rows_progress(progress: Callable[[float], None] | None, rows: int) -> Callable[[int], None] | None:
+    """Return a callback that reports sampled rows to the progress bar of a fit; None if that has no named steps."""
     doing = getattr(progress, "doing", None)
     if doing is None or progress is None:
         return None
     doing("sampling rows")
     done = 0
 
-    def tell(more: int) -> None:
+    def report(more: int) -> None:
         nonlocal done
         done += more
         if more:
             progress(done / rows)
 
-    return tell
+    return report
 
 
 def _require_output(output: Output, inputs: Sequence[Any]) -> None:
@@ -137,12 +117,10 @@ def _require_output(output: Output, inputs: Sequence[Any]) -> None:
     from sklar.schema.address import file_address, table_address
 
     require_table_output(output.path, force=output.force)
-    if output.model_path is not None:
-        require_writable(output.model_path)
-        refuse_overwriting(output.model_path, force=output.force)
-    if output.schema_path is not None:
-        require_writable(output.schema_path)
-        refuse_overwriting(output.schema_path, force=output.force)
+    for path in (output.model_path, output.schema_path):
+        if path is not None:
+            require_writable(path)
+            refuse_overwriting(path, force=output.force)
     if output.like is not None:
         require_text_output(output.path)
     if output.report_path is not None:

@@ -1,4 +1,4 @@
-"""The same as an object to be fitted: as scikit-learn's estimators and SDV's single-table synthesizers are used."""
+"""A synthesizer object with the interfaces of scikit-learn's estimators and SDV's single-table synthesizers."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from sklar.schema.table import Schema
 
 
 class SklarSynthesizer:
-    """A synthesizer to be fitted to data frames; samples are like the frame that it was fitted to.
+    """A synthesizer for data frames; samples have the form of the fitted frame.
 
     Args:
         schema: Public facts about the columns, or the path of a schema file.
         metadata: SDV metadata instead (an object of SDV 1.x or 2.x, a dict, or the path of its JSON), also as the first
-            argument. It is taken at its word about kinds. Bounds and lists of values are measured, and paid from the
-            budget: SDV 1.x does not state them, and SDV 2.x detects them from the rows.
-        ranges: "public" takes the ranges of SDV 2.x at their word, too, and so costs nothing: you know them without the
-            rows. "pay", the default, measures them.
+            argument. Its kinds are taken as public. Bounds and lists of values are measured, and paid from the budget:
+            SDV 1.x does not state them, and SDV 2.x detects them from the rows.
+        ranges: "public" takes the ranges of SDV 2.x as public, too, at no cost: you know them without the rows. "pay",
+            the default, measures them.
         epsilon: The privacy budget. It has no default: choose it.
         delta: As for `fit`.
         method: As for `fit`.
@@ -61,7 +61,7 @@ class SklarSynthesizer:
         self._fitted: _Fitted | None = None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The settings, as scikit-learn asks for them."""
+        """Return the settings (scikit-learn's interface)."""
         return {name: getattr(self, name) for name in _settings()}
 
     def set_params(self, **params: Any) -> SklarSynthesizer:
@@ -73,11 +73,12 @@ class SklarSynthesizer:
         return self
 
     def __repr__(self) -> str:
-        said = {name: value for name, value in self.get_params().items() if value not in (None, DEFAULT_DELTA)}
-        return f"SklarSynthesizer({', '.join(f'{name}={value!r}' for name, value in said.items() if name != 'schema')})"
+        shown = {name: value for name, value in self.get_params().items() if value not in (None, DEFAULT_DELTA)}
+        listed = ", ".join(f"{name}={value!r}" for name, value in shown.items() if name != "schema")
+        return f"SklarSynthesizer({listed})"
 
     def fit(self, data: Any, y: Any = None) -> SklarSynthesizer:
-        """Learn from a table; `y` is ignored."""
+        """Fit a model to a table; `y` is ignored."""
         model = fit(
             data, self._facts(), self.method, self.epsilon, self.delta, self.ledger, target=self.target,
             **dict(self.options or {}),
@@ -102,14 +103,14 @@ class SklarSynthesizer:
         seed: int | None = None,
         given: Any = None,
     ) -> Any:
-        """Synthetic rows in the form of the table that was fitted; by default about as many.
+        """Draw synthetic rows in the form of the fitted table; by default about the same number.
 
-        `max_tries_per_batch` and `batch_size` are of SDV, and change nothing.
+        `max_tries_per_batch` and `batch_size` exist for SDV and have no effect.
         """
         return self._shown(self.model_.sample(num_rows, seed=self.random_state if seed is None else seed, given=given))
 
     def sample_from_conditions(self, conditions: Any, *ignored: Any, seed: int | None = None, **unused: Any) -> Any:
-        """Rows that meet SDV's conditions (`sdv.sampling.Condition`), so many for each, one after the other."""
+        """Draw rows that meet SDV's conditions (`sdv.sampling.Condition`), one condition after the other."""
         import pyarrow as pa
 
         base = self.random_state if seed is None else seed
@@ -118,13 +119,13 @@ class SklarSynthesizer:
             for at, (rows, values) in enumerate(read_conditions(conditions))
         ]
         if not tables:
-            raise UsageError("name at least one condition")
+            raise UsageError("give at least one condition")
         return self._shown(pa.concat_tables(tables))
 
     def sample_remaining_columns(
         self, known_columns: Any, *ignored: Any, seed: int | None = None, **unused: Any
     ) -> Any:
-        """The rows that were given with their other columns drawn; see `Model.complete`."""
+        """Return the given rows with their other columns drawn; see `Model.complete`."""
         return self.model_.complete(known_columns, seed=self.random_state if seed is None else seed)
 
     def _shown(self, table: Any) -> Any:
@@ -132,34 +133,31 @@ class SklarSynthesizer:
         return table if like is None else as_frame(table, self.model_.schema, to=None, like=like)
 
     def get_parameters(self) -> dict[str, Any]:
-        """The settings, as SDV calls them."""
+        """Return the settings (SDV's interface)."""
         return self.get_params()
 
     def get_metadata(self, version: Any = None) -> Any:
-        """The metadata that it was made with; those of its schema, as a dict of V2, if it was made with a schema.
-
-        `version` is of SDV, and changes nothing.
-        """
+        """Return the given metadata, or those of the schema as a dict of V2; `version` has no effect."""
         if self.metadata is not None or self._takes_metadata_first():
             return self.schema if self.metadata is None else self.metadata
         return to_sdv(self.model_.schema)
 
     @classmethod
     def load(cls, filepath: str | PathLike[str]) -> SklarSynthesizer:
-        """Read what `save` wrote. Samples are Arrow tables, since a model file knows no data frame."""
+        """Read a saved model. Samples are Arrow tables, since a model file does not record a data frame library."""
         model = load(filepath)
         loaded = cls(model.schema, epsilon=model.claim.epsilon, delta=model.claim.delta or 0.0)
         loaded._fitted = _Fitted(model=model, like=None)
         return loaded
 
     def _takes_metadata_first(self) -> bool:
-        """Whether the first argument is metadata, as in SDV, and not a schema."""
+        """Return whether the first argument is metadata, as in SDV, and not a schema."""
         schema: Any = self.schema
         written = isinstance(schema, str | PathLike) and os.fspath(schema).lower().endswith(".json")
         return schema is not None and (written or not isinstance(schema, Schema | str | PathLike))
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
-        """Write the model file; `sklar.load` reads it, and `force` overwrites one that is there."""
+        """Write the model file; `sklar.load` reads it, and `force` overwrites an existing one."""
         self.model_.save(path, force=force)
 
     def _facts(self) -> Schema | str | PathLike[str] | None:
@@ -179,8 +177,8 @@ class SklarSynthesizer:
             raise UsageError(f"ranges must be 'pay' or 'public', not {self.ranges!r}")
         if self.ranges is None and any(kind.domain is not None for kind in kinds.values()):
             warn_user(
-                "the metadata state ranges, which SDV detects from the rows: they are measured instead, and paid for. "
-                "If you know them without the rows, ranges='public' takes them as they are; ranges='pay' does not warn",
+                "the metadata state ranges, which SDV detects from the rows: they are measured and paid for instead. "
+                "If you know them without the rows, use ranges='public'; ranges='pay' silences this warning",
                 PaidRangesWarning,
             )
         return schema_to_pay(kinds, take_ranges=self.ranges == "public")

@@ -1,4 +1,4 @@
-"""What the last digits of a model depend on."""
+"""Versions of the software and the machine, on which the last digits of a model depend."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ LIBRARIES = ("numpy", "scipy", "numba", "opendp", "pyarrow")
 
 
 def versions() -> dict[str, str]:
-    """Sklar, its code, Python, the kind of machine, and the libraries that compute."""
+    """Return the versions of Sklar, its code, Python, the machine and numerical libraries."""
     own = {"sklar": sklar.__version__, "code": _code(), "python": platform.python_version()}
     return {**own, "machine": platform.machine(), **{name: _version(name) for name in LIBRARIES}}
 
 
 @cache
 def _code() -> str:
-    """What tells apart builds that call themselves the same version: a digest of the code itself."""
+    """Return a hash of the code, which distinguishes builds of the same version."""
     home, digest = Path(sklar.__file__).parent, hashlib.sha256()
     for place in sorted(place for place in home.rglob("*.py") if place.is_file()):
         digest.update(place.relative_to(home).as_posix().encode() + b"\0" + place.read_bytes() + b"\0")

@@ -1,4 +1,4 @@
-"""Processes that share a model: fresh ones, each of which reads it once from a file of their own."""
+"""Worker processes that share a model: each reads it once from a temporary file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _loaded: dict[str, Stored] = {}
 
 @contextmanager
 def model_workers(stored: Stored, processes: int) -> Generator[ProcessPoolExecutor]:
-    """A pool of processes, in each of which `worker_model` gives the model; work that did not begin ends with it."""
+    """Open a pool of processes in which `worker_model` returns the model; pending work is cancelled at the end."""
     with tempfile.TemporaryDirectory() as private:
         path = os.path.join(private, "model.sklar")
         write_model(stored, path)
@@ -36,16 +36,16 @@ def model_workers(stored: Stored, processes: int) -> Generator[ProcessPoolExecut
 def hand_in(
     pool: ProcessPoolExecutor, work: Callable[..., Done], arguments: Iterable[tuple[Any, ...]]
 ) -> list[Future[Done]]:
-    """The work on each of the arguments; this is when processes are started."""
-    with main_left_alone():
+    """Submit the work on each of the arguments; this starts the processes."""
+    with without_main_script():
         return [pool.submit(work, *one) for one in arguments]
 
 
 @contextmanager
-def main_left_alone() -> Generator[None]:
-    """Workers that are started within it do not run the script of the caller, which needs no main guard then.
+def without_main_script() -> Generator[None]:
+    """Start workers that do not run the script of the caller, which then needs no main guard.
 
-    A new process imports the file of `__main__`. A script that fits a model would fit it once more in every worker.
+    A new process imports the file of `__main__`: a script that fits a model would fit it again in every worker.
     """
     main = vars(sys.modules["__main__"])
     kept = {name: main[name] for name in ("__file__", "__spec__") if name in main}
@@ -57,7 +57,7 @@ def main_left_alone() -> Generator[None]:
 
 
 def worker_model() -> Stored:
-    """The model, in a process of such a pool."""
+    """Return the model of this worker process."""
     return _loaded["model"]
 
 
@@ -67,7 +67,7 @@ def _start(path: str) -> None:
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed must not go on."""
+    """End this worker when its parent was killed."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

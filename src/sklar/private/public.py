@@ -1,11 +1,10 @@
-"""Exact counts of a table that is declared public: the only ones that leave this room, and never of a fit's rows.
+"""Exact counts of a table that is declared public: the only exact counts that leave this package.
 
-It is a table like any other and is read by the same code, so that its codes mean what those of the private rows mean.
-Nothing of it is protected. Here it has a room of its own class: a Door is never made over it, a `PublicRows` never over
-the rows of a fit, and `pipeline.fit` refuses a public table that is plainly the private one: the same object, memory,
-file or table of a database, a copy of a pandas frame, a folder and a file of it, a model of the same ledger. Other
-copies are recognized only by comparing values, whose result may not leave the rows. They are looked for after the fit,
-by its noisy counts.
+It is read by the same code as private rows, so that its codes have the same meaning, and none of it is protected. A
+class of its own keeps it apart: a Door is never made over it, a `PublicRows` never over a fit's rows. `pipeline.fit`
+refuses a public table that is plainly the private one: the same object, memory, file or table of a database, a copy of
+a pandas frame, a folder and a file of it, a model of the same ledger. Other copies could only be recognized by
+comparing values, whose result may not leave the rows; they are detected after the fit, from its noisy counts.
 """
 
 from __future__ import annotations
@@ -37,12 +36,12 @@ class PublicRows:
         self.rows = rows.exact_rows
 
     def count(self, tables: Sequence[TableSpec]) -> list[Ints]:
-        """Exact counts of tables (columns, lookups or None)."""
+        """Return the exact counts of tables (columns, lookups or None)."""
         return list(exact_counts(self._rows, tables))
 
 
 def same_table(public: str, private: str, read: ReadOptions) -> bool:
-    """Whether two paths or URLs lead to one table of a database; a query reads the tables whose names it holds."""
+    """Return whether two paths or URLs lead to one table of a database; a query reads the tables that it names."""
     one, other = address_of(public, None), address_of(private, read.table)
     if one is None or other is None or not one.meets(other):
         return False
@@ -50,29 +49,29 @@ def same_table(public: str, private: str, read: ReadOptions) -> bool:
 
 
 def public_columns(data: Any, schema: Schema, read: ReadOptions) -> tuple[str, ...]:
-    """The modelled columns of the schema that a public table has."""
-    there = set(open_source(data, schema=None, read=_reading(read)).column_names)
+    """Return the modelled columns of the schema that a public table has."""
+    there = set(open_source(data, schema=None, read=_text_options(read)).column_names)
     return tuple(name for name in schema.modelled if name in there)
 
 
 @contextmanager
 def open_public(data: Any, schema: Schema, read: ReadOptions) -> Generator[PublicRows]:
-    """Read a public table as the schema codes it, as far as it has its columns.
+    """Open a public table, encoded by the columns of the schema that it has.
 
-    What rules make of columns is told only where it comes out as it does with all of them.
+    A coordinate that rules derive is offered only if it is the same as with all columns of the schema.
     """
     known = set(public_columns(data, schema, read))
     if not known:
-        raise UsageError("the prior has none of the columns of the schema")
+        raise UsageError("the prior has no column of the schema")
     rules = [rule for rule in schema.rules if known.issuperset(rule.columns)]
     there = Schema({name: column for name, column in schema.items() if name in known}, rules)
     whole, own = coordinates(schema).schema, coordinates(there).schema
     names = [name for name in own.modelled if name in whole.modelled and own[name] == whole[name]]
-    with closing(open_rows(data, there, _reading(read))) as rows:
+    with closing(open_rows(data, there, _text_options(read))) as rows:
         rows.keep_codes()
         yield PublicRows(rows, names)
 
 
-def _reading(read: ReadOptions) -> ReadOptions:
-    """What was said of texts; a query, a cluster and the bar belong to the private rows."""
+def _text_options(read: ReadOptions) -> ReadOptions:
+    """Return the options for text alone; query, cluster and progress bar belong to the private rows."""
     return replace(ReadOptions(), delimiter=read.delimiter, encoding=read.encoding, null_values=read.null_values)

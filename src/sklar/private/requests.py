@@ -1,4 +1,4 @@
-"""Checks at the threshold: a request is frozen data of a listed kind and fits the schema, or it is refused unread."""
+"""Validation of requests: frozen data of a listed kind that fits the schema; everything else is refused unread."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklar.errors import DoorError, TableTooLargeError
 from sklar.private.noise import require_samplable
 from sklar.release.choices import Candidate, Discovery, Score, SplitNorms, TableDistance, TailNorms
 from sklar.release.counts import Counts, Interaction, PairCounts, Partitioned
+from sklar.release.distances import Distances
 from sklar.release.measurements import Query, Request
 from sklar.release.scores import Scores
 from sklar.release.sphere import Contrasts
@@ -52,7 +53,12 @@ def _check_query(query: Query, schema: Schema, public_rows: int | None) -> None:
             raise DoorError("pairs need two or more columns")
         return
     if type(query) not in SUM_RULES:
-        raise DoorError("this query is not on the list of queries with a proved sensitivity")
+        raise DoorError("only the listed queries, whose sensitivity has a proof, can be measured")
+    if isinstance(query, Distances):
+        if query.expected is None:
+            raise DoorError("distances need what is expected of every cell")
+        for table in query.tables:
+            _check_query(table, schema, public_rows)
     if {name for name, _ in query.reads} != set(query.columns):
         raise DoorError("a query must state the number of base codes of every column that it reads")
     for name, codes in query.reads:
@@ -60,26 +66,22 @@ def _check_query(query: Query, schema: Schema, public_rows: int | None) -> None:
         if codes != schema.size(name):
             raise DoorError(f"a lookup for column '{name}' does not have one entry per base code")
     if isinstance(query, SampledTaus) and query.rows > (public_rows or 0):
-        raise DoorError("a tau is asked for of a sample of more rows than the table has")
+        raise DoorError("the sample of a tau has more rows than the table")
     if type(query) is TauVector and query.rows != public_rows:
-        raise DoorError("the number of rows that a tau is asked for is not that of the table")
+        raise DoorError("the number of rows stated for a tau is not that of the table")
 
 
 def check_score(score: Score, epsilon: float, picks: int, schema: Schema) -> None:
     """Refuse a score that is not frozen data, or candidates that do not fit the schema."""
-    if type(score) is TailNorms:
-        _check_choice(score, len(score.penalties), epsilon, picks)
-        _check_columns((score.column,), schema)
-        _check_partitions((score.column,), (score.partition,), schema)
-        if not np.isfinite(score.penalties).all() or len(score.penalties) > int(score.partition.max()) + 1:
-            raise DoorError("penalties must be finite, and at most one for each bin")
-        return
-    if type(score) is SplitNorms:
+    if type(score) is TailNorms or type(score) is SplitNorms:
         _check_choice(score, score.count, epsilon, picks)
         _check_columns((score.column,), schema)
         _check_partitions((score.column,), (score.partition,), schema)
-        if score.end > int(score.partition.max()) + 1:
+        bins = int(score.partition.max()) + 1
+        if isinstance(score, SplitNorms) and score.end > bins:
             raise DoorError("runs can cover no more bins than the histogram has")
+        if isinstance(score, TailNorms) and (not np.isfinite(score.penalties).all() or score.count > bins):
+            raise DoorError("penalties must be finite, and at most one for each bin")
         return
     if type(score) is not TableDistance or type(score.candidates) is not tuple or not score.candidates:
         raise DoorError("only a TableDistance with candidates, TailNorms or SplitNorms is accepted as a score")
@@ -119,11 +121,11 @@ def check_discoveries(requests: Sequence[Discovery], schema: Schema) -> None:
         if type(request.threshold) is not int or type(request.floor) is not int or request.floor < 1:
             raise DoorError("the threshold and the floor of a discovery must be whole numbers, the floor at least 1")
     if len({request.column for request in requests}) < len(requests):
-        raise DoorError("a column is asked for twice")
+        raise DoorError("a column is requested twice")
 
 
 def check_step(label: str, noise: Noise, cells: int) -> None:
-    """Refuse a step that is yet to come if its noise cannot be drawn or its counts do not fit into memory."""
+    """Refuse a planned step if its noise cannot be drawn or its counts do not fit into memory."""
     check_noise(noise)
     if 8 * cells > MAX_BYTES:
         raise TableTooLargeError(
@@ -133,7 +135,7 @@ def check_step(label: str, noise: Noise, cells: int) -> None:
 
 
 def check_noise(noise: Noise) -> None:
-    """Refuse noise that is not a plain Noise with a positive, finite scale that integers can hold."""
+    """Refuse noise that is not a plain Noise with a positive, finite scale within 64-bit integers."""
     if type(noise) is not Noise or noise.kind not in ("gaussian", "laplace"):
         raise DoorError("noise must be a Noise of kind gaussian or laplace")
     if not (isinstance(noise.scale, float | int) and 0 < noise.scale < float("inf")):
@@ -152,7 +154,7 @@ def _check_columns(columns: object, schema: Schema) -> None:
 
 
 def _check_one_table(requests: Iterable[tuple[str, ...]], schema: Schema) -> None:
-    """Refuse one request over first rows and steps of persons: they are stored as tables of their own."""
+    """Refuse one request over first rows and transitions of persons: they are stored as separate tables."""
     if views_of(schema):
         stored_places(schema, tuple({name for columns in requests for name in columns}))
 
@@ -166,7 +168,7 @@ def _check_partitions(columns: tuple[str, ...], partitions: tuple[np.ndarray, ..
 
 
 def _require_frozen(value: object, depth: int = 0) -> None:
-    """Walk a request: dataclasses, tuples, plain scalars and read-only plain arrays only. A callable is refused."""
+    """Refuse a request with anything but listed dataclasses, tuples, plain scalars and read-only plain arrays."""
     if depth > 6:
         raise DoorError("a request is nested too deeply")
     if value is None or type(value) in (str, int, float, bool):
@@ -181,4 +183,4 @@ def _require_frozen(value: object, depth: int = 0) -> None:
         for field in dataclasses.fields(value):
             _require_frozen(getattr(value, field.name), depth + 1)
     else:
-        raise DoorError("a request may hold names, numbers and read-only arrays only, never functions or other objects")
+        raise DoorError("a request may contain only names, numbers and read-only arrays, never functions or objects")

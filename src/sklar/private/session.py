@@ -1,4 +1,4 @@
-"""One fit at the wall: the reservation in the ledger, the record of releases, and the Door over the rows."""
+"""One fit at the privacy boundary: its reservation in the ledger, its record of releases and its Door."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sklar.accounting.ledger import FitAccount, FitRecord, Ledger, read_ledger
 from sklar.accounting.unit import Unit
 from sklar.private.door import PrivateDoor
 from sklar.private.noise import NoiseSource
-from sklar.private.recorder import Recorder, read_recorded
+from sklar.private.recorder import Recorder, read_steps
 from sklar.release.measurements import Recorded, RecordedLine
-from sklar.rows import hold, is_spark_frame, open_rows
+from sklar.rows import hold_source, is_spark_frame, open_rows
 from sklar.rows.sources import open_source
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
@@ -26,7 +26,7 @@ from sklar.schema.table import Schema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """What a fit sets aside before it reads anything; see `Ledger.reserve`."""
+    """The budget that a fit sets aside before it reads any row; see `Ledger.reserve`."""
 
     method: str
     budget: Budget
@@ -39,12 +39,12 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What must hold before anything is reserved.
+    """Conditions to be checked before any budget is reserved.
 
     Attributes:
         admit: Refuses a fit that cannot succeed, given the number of persons where that is public.
-        again: Whether the same data will be opened or read once more: a stream that can be read once is refused.
-        then: What a fit of the same data will reserve after this one: refused if the cap has no room for both.
+        again: Whether the data will be read a second time: a stream that can be read once is then refused.
+        then: The reservation of a second fit of the same data: refused if the cap does not allow both.
     """
 
     admit: Callable[[int | None], None]
@@ -53,7 +53,7 @@ class Conditions:
 
 
 class Session:
-    """A fit under way: its Door, the schema of its codes, what was recorded, and its standing in the ledger."""
+    """A running fit: its Door, the schema of its codes, its recorded releases and its entry in the ledger."""
 
     def __init__(self, door: PrivateDoor, schema: Schema, account: FitAccount, recorder: Recorder, resumed: bool):
         self.door = door
@@ -64,7 +64,7 @@ class Session:
 
     @property
     def record(self) -> FitRecord:
-        """The fit as the ledger has it."""
+        """The fit's entry in the ledger."""
         return self._account.record
 
     @property
@@ -73,10 +73,10 @@ class Session:
         return tuple(self._recorder.steps)
 
 
-def column_names(data: Any, read: ReadOptions) -> tuple[str, ...]:
-    """The names of the columns of a table, which are public; no value is looked at.
+def read_column_names(data: Any, read: ReadOptions) -> tuple[str, ...]:
+    """Return the column names of a table, which are public; no value is read.
 
-    A first column without a name holds row names, as R and pandas write them, and is left out.
+    A first column without a name contains row names, as R and pandas write them, and is left out.
     """
     if is_spark_frame(data):
         return tuple(data.columns)
@@ -86,15 +86,15 @@ def column_names(data: Any, read: ReadOptions) -> tuple[str, ...]:
 
 
 def text_dialect(data: Any, read: ReadOptions) -> tuple[str, str] | None:
-    """(delimiter, encoding) of a text file, by what was stated and its header line alone; None for other tables."""
+    """Return (delimiter, encoding) of a text file, from options and its header line alone; None for other tables."""
     with closing(open_source(data, schema=None, read=replace(read, progress=None, spark=None))) as source:
         return getattr(source, "dialect", None)
 
 
 @contextmanager
-def one_moment(data: Any, read: ReadOptions) -> Generator[Any]:
-    """The data for all openings of one fit: a table on a server is seen as of the moment the block begins."""
-    held = hold(data, read)
+def hold_snapshot(data: Any, read: ReadOptions) -> Generator[Any]:
+    """Yield the data for every opening in one fit: a table on a server is read as of one snapshot."""
+    held = hold_source(data, read)
     try:
         yield held
     finally:
@@ -116,26 +116,16 @@ def open_session(
 ) -> Generator[Session]:
     """Open the source, reserve the budget (or take up an unfinished fit of the same settings) and build the Door.
 
-    Args:
-        data: What is read.
-        schema: By which it is read.
-        ledger: The ledger that is charged.
-        reservation: What is set aside.
-        resume: Whether to take up an unfinished fit.
-        read: How the source is read.
-        noise: Where noise comes from.
-        conditions: What must hold before anything is reserved.
-
     On success the fit is closed in the ledger. On any error it stays open, its releases recorded, and can be resumed.
     """
     with closing(open_rows(data, schema, read)) as rows:
-        # A file that cannot be read as a table is refused before anything is reserved: its codes are made now, and kept
-        # where they fit into memory. Nothing is counted, and nothing leaves, before the first charge at the Door.
+        # A file that cannot be read as a table is refused before any budget is reserved: it is encoded now, and
+        # codes are kept if they fit into memory. Nothing is counted or leaves before the first charge at the Door.
         rows.keep_codes()
         if conditions.again:
             rows.require_repeatable()
         conditions.admit(rows.exact_persons if reservation.unit.neighbours == "replace" else None)
-        account, old = _account(ledger, reservation, resume, conditions.then)
+        account, old = _open_account(ledger, reservation, resume, conditions.then)
         path = None if ledger.path is None else releases_path(ledger.path, account.id)
         with account:
             recorder = Recorder(account, path, _recorded_steps(path, account.record) if old else ())
@@ -145,7 +135,7 @@ def open_session(
                 yield Session(door, rows.schema, account, recorder, resumed=old)
             except KeyboardInterrupt as stop:
                 if path is not None and not getattr(stop, "__notes__", ()):
-                    stop.add_note(_resumable(account.record))
+                    stop.add_note(_describe_interruption(account.record))
                 raise
             account.close()
             if path is not None:
@@ -154,11 +144,11 @@ def open_session(
 
 
 def releases_path(ledger: Path, fit: str) -> Path:
-    """The side file that keeps the releases of an unfinished fit."""
+    """Return the path of the side file with the releases of an unfinished fit."""
     return ledger.with_name(f"{ledger.name}.{fit}.releases")
 
 
-def _account(
+def _open_account(
     ledger: Ledger, reservation: Reservation, resume: bool, then: Reservation | None
 ) -> tuple[FitAccount, bool]:
     if resume and ledger.path is not None and os.path.exists(ledger.path):
@@ -167,23 +157,23 @@ def _account(
             lost = [number for number in fit.digests if number not in stored]
             if fit.fingerprint == reservation.fingerprint and lost in ([], [len(fit.steps) - 1]):
                 return ledger.resume(fit.id, lost=lost[0] if lost else None), True
-    later = None if then is None else _amounts(then)
-    return ledger.reserve(**_amounts(reservation), then=later), False
+    later = None if then is None else _list_fields(then)
+    return ledger.reserve(**_list_fields(reservation), then=later), False
 
 
-def _resumable(fit: FitRecord) -> str:
-    """What an interrupted fit has, and how it goes on."""
+def _describe_interruption(fit: FitRecord) -> str:
+    """Describe what an interrupted fit has recorded, and how to continue it."""
     done, spent = len(fit.digests), min(fit.spent / fit.allowance.amount, 1.0)
     steps = f"{done} step{'' if done == 1 else 's'}"
     return (
         f"{steps} of this fit are recorded, for {spent:.0%} of its budget, and the rest of the budget stays reserved. "
-        "The same command goes on from there, and nothing is charged twice."
+        "Run the same command to continue from there; nothing is charged twice."
     )
 
 
-def _amounts(reservation: Reservation) -> dict[str, Any]:
+def _list_fields(reservation: Reservation) -> dict[str, Any]:
     return {field.name: getattr(reservation, field.name) for field in fields(reservation)}
 
 
 def _recorded_steps(path: Path | None, fit: FitRecord) -> list[RecordedLine]:
-    return [] if path is None else read_recorded(path, fit.digests)
+    return [] if path is None else read_steps(path, fit.digests)

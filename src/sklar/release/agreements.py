@@ -1,4 +1,4 @@
-r"""How many rows have the same value in two columns: exact counts, and how far one person can move them.
+r"""Numbers of rows with the same value in two columns: exact counts, and how far one person can move them.
 
 A row adds 1 to the count of each pair of columns that it agrees in, and 0 to the others. So with d pairs
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sklar.accounting.unit import Unit
-from sklar.release.lookups import require
+from sklar.release.lookups import require_rule
 from sklar.release.sums import Sums, sqrt_up
 
 
@@ -34,9 +34,9 @@ class Agreements(Sums):
     sizes: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        require(len(self.first) > 0, "agreements need at least one pair of columns")
-        require(len(self.first) == len(self.second) == len(self.sizes), "each pair has two columns and one size")
-        require(len(set(self.first + self.second)) == 2 * len(self.first), "each column is in one pair")
+        require_rule(len(self.first) > 0, "agreements need at least one pair of columns")
+        require_rule(len(self.first) == len(self.second) == len(self.sizes), "each pair has two columns and one size")
+        require_rule(len(set(self.first + self.second)) == 2 * len(self.first), "each column is in one pair")
 
     @property
     def columns(self) -> tuple[str, ...]:

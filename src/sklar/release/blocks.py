@@ -1,12 +1,12 @@
 r"""Correlations estimated in blocks of rows and averaged (sample and aggregate), and how far one row can move the mean.
 
 **Who is in which block.** A row's block is a function of `seed`, of the row's own codes, and of its number among rows
-with the same codes (0, 1, 2, ... in any order: such rows are alike). So the blocks, as collections of rows, are a
-function of the collection of all rows, whatever their order. One row more or less adds or removes one (codes, number)
+with the same codes (0, 1, 2, ... in any order: such rows are equal). So the blocks, as collections of rows, are a
+function of the collection of all rows, in any order. One row more or less adds or removes one (codes, number)
 pair, the last of its codes, hence changes one block by one row; a replaced row changes at most two blocks. Blocks by
 position would not do: an inserted row would shift all rows after it. Nor would ranks over all rows, which let one row
-change every block. Rows are told apart by their codes, written as the digits of whole numbers, with certainty. Which
-function it is matters for the estimates only, which want blocks that are alike: it mixes bits.
+change every block. Rows are distinguished exactly, by their codes written as the digits of whole numbers. The choice
+of function matters for accuracy only, which is best with similar blocks: it mixes bits.
 
 **A block's estimate** is the correlation matrix R of the scores of its rows, which are fixed integers per code, so that
 sums are exact and do not depend on the order of rows. A column without spread has correlation 0 with the others: still
@@ -22,8 +22,8 @@ replaced.
 **The likelihood's maximum** may take the place of the correlation (Li, Xiong, Jiang 2014, Algorithm 2, pair by pair). A
 block's estimate for two columns is then the number between -1 and 1 at which the density of the bivariate Gaussian
 copula is largest over the block's rows. It is a function of three exact integers, the number of rows and the sums of
-x^2 + y^2 and of x y, computed from them alone and rounded to a whole number of units between -2^20 and 2^20. Nothing
-else is asked of it: such maxima need not be a semidefinite matrix, so the bound is the diameter of the cube, as in the
+x^2 + y^2 and of x y, computed from them alone and rounded to a whole number of units between -2^20 and 2^20. No other
+property is used: such maxima need not be a semidefinite matrix, so the bound is the diameter of the cube, as in the
 paper, L1 = 2 P and L2 = 2 sqrt(P) for a changed block, and no error of floating point can exceed it.
 """
 
@@ -33,7 +33,7 @@ import math
 from dataclasses import dataclass
 
 from sklar.accounting.unit import Unit
-from sklar.release.lookups import require
+from sklar.release.lookups import require_rule
 from sklar.release.scores import Scores
 from sklar.release.sums import Sums, refuse_votes, round_up
 
@@ -47,8 +47,8 @@ class BlockMeans(Sums):
 
     Attributes:
         scores: At least two scores; a row's normal scores in units of 2^-10, fixed before the rows are read.
-        blocks: Number of blocks. A row's block follows from its own codes, `seed` and how many like it there are.
-        seed: Which assignment of rows to blocks.
+        blocks: Number of blocks. A row's block depends on its codes, `seed` and its number among equal rows.
+        seed: Selects the assignment of rows to blocks.
     """
 
     scores: Scores
@@ -56,9 +56,9 @@ class BlockMeans(Sums):
     seed: int
 
     def __post_init__(self) -> None:
-        require(self.scores.count >= 2, "correlations need two or more scores")
-        require(type(self.blocks) is int and 1 <= self.blocks < 2**31, "blocks must be a positive whole number")
-        require(type(self.seed) is int and 0 <= self.seed < 2**63, "the seed must be a whole number below 2^63")
+        require_rule(self.scores.count >= 2, "correlations need two or more scores")
+        require_rule(type(self.blocks) is int and 1 <= self.blocks < 2**31, "blocks must be a positive whole number")
+        require_rule(type(self.seed) is int and 0 <= self.seed < 2**63, "the seed must be a whole number below 2^63")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class BlockMeans(Sums):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many base codes each of `columns` has."""
+        """Number of base codes of each of `columns`."""
         found = dict(self.reads)
         return tuple(found[name] for name in self.columns)
 
@@ -95,7 +95,7 @@ class BlockMeans(Sums):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockLikelihoods(BlockMeans):
-    """The same with the maximum of the likelihood of a bivariate Gaussian copula in place of the correlation."""
+    """Maximum-likelihood correlations of a bivariate Gaussian copula, estimated in blocks of rows and averaged."""
 
     def sensitivity(self, unit: Unit) -> tuple[float, float]:
         """L1 and L2 by which one person moves the vector (proof above); unit.l1 blocks change."""

@@ -35,11 +35,11 @@ from sklar.release.counts import Counts, Partitioned
 from sklar.release.lookups import Partition, freeze_partition
 
 MAX_SPLIT_BINS = 2048
-"""Most bins of a histogram that is cut into runs: all pairs of them are looked at."""
+"""Most bins of a histogram that is cut into runs: the search examines all pairs of bins."""
 MAX_RUNS = 64
-"""Most runs: rounding in sums of more errors than this would need more room (see above)."""
+"""Most runs: the rounding errors of more terms than this would exceed `NORM_ROUNDING` (see above)."""
 NORM_ROUNDING = 1e-3
-"""Room for rounding in the sensitivity of norms, in rows."""
+"""Margin for rounding in the sensitivity of norms, in rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -128,7 +128,7 @@ class SplitNorms(_HistogramScore):
     Attributes:
         partition: Base code -> bin.
         runs: Number of runs.
-        end: How many bins they cover.
+        end: Number of bins they cover.
     """
 
     runs: int
@@ -138,7 +138,9 @@ class SplitNorms(_HistogramScore):
         object.__setattr__(self, "partition", freeze_partition(self.partition))
         whole = type(self.runs) is int and type(self.end) is int
         if not whole or not 2 <= self.runs <= min(self.end, MAX_RUNS) or self.end > MAX_SPLIT_BINS:
-            raise DoorError(f"up to {MAX_SPLIT_BINS:,} bins are cut into 2 to {MAX_RUNS} runs, of one bin at least")
+            raise DoorError(
+                f"at most {MAX_SPLIT_BINS:,} bins can be cut, into 2 to {MAX_RUNS} runs of at least one bin"
+            )
 
     @property
     def count(self) -> int:
@@ -154,8 +156,8 @@ class Discovery:
     """A search for labels of a category that the schema does not list and whose counts exceed a threshold.
 
     Attributes:
-        noise: Put on each label's count.
-        threshold: Labels with a noisy count below this are not shown; `discovery_settings` sets it from a delta.
+        noise: Added to each label's count.
+        threshold: Labels with a noisy count below this are not released; `discovery_settings` sets it from a delta.
         floor: Labels with an exact count below this are not considered, which bounds memory.
     """
 

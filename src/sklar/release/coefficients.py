@@ -31,15 +31,15 @@ import math
 from dataclasses import dataclass
 
 from sklar.accounting.unit import Unit
-from sklar.release.lookups import Lookup, freeze_lookups, require
+from sklar.release.lookups import Lookup, freeze_lookups, require_rule
 from sklar.release.sums import Sums, round_up
 
 BASIS_BITS = 16
 """Cosines are rounded to multiples of 2^-16."""
 MIN_BOUND = 2.0**-20
-"""Bound of a vector that nobody can move: its noise needs a positive scale."""
-MAX_BASIS = 1 << 24
-"""Largest number of entries of a basis."""
+"""Sensitivity stated for a vector that no person can move: its noise needs a positive scale."""
+MAX_BASIS_ENTRIES = 1 << 24
+"""Most entries (frequencies times bins) of a cosine basis."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,12 +60,12 @@ class Coefficients(Sums):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lookup", freeze_lookups((self.lookup,), "bins")[0])
-        require(self.lookup.min() >= 0, "bins are counted from 0")
-        require(self.basis in ("cosine", "haar"), "the basis is cosine or haar")
+        require_rule(self.lookup.min() >= 0, "bins are counted from 0")
+        require_rule(self.basis in ("cosine", "haar"), "the basis is cosine or haar")
         most = self.bins if self.basis == "cosine" else self.leaves
-        require(type(self.kept) is int and 1 <= self.kept <= most, "a histogram has as many coefficients as bins")
-        require(self.basis == "cosine" or self.kept == self.leaves, "all Haar differences are needed")
-        require(self.basis == "haar" or self.kept * self.bins <= MAX_BASIS, "the basis is too large")
+        require_rule(type(self.kept) is int and 1 <= self.kept <= most, "kept must be between 1 and the number of bins")
+        require_rule(self.basis == "cosine" or self.kept == self.leaves, "all Haar differences are needed")
+        require_rule(self.basis == "haar" or self.kept * self.bins <= MAX_BASIS_ENTRIES, "the basis is too large")
 
     @property
     def bins(self) -> int:

@@ -1,7 +1,7 @@
 r"""Tables of counts and their interactions: what is counted, and how far one person moves it.
 
-**Counts.** A row adds 1 to exactly one cell of a contingency table, whatever the partitions of its columns are, as long
-as they are fixed before the rows are read (public, or made from earlier measurements). So one person moves a table by
+**Counts.** A row adds 1 to exactly one cell of a contingency table, for any partitions of its columns, as long as
+they are fixed before the rows are read (public, or made from earlier measurements). So one person moves a table by
 `unit.l1` in L1 and `unit.l2` in L2, also where a person's rows share one vote: see `sklar.accounting.unit`.
 
 **Interactions.** Let a table have axes of K_1, ..., K_m >= 2 groups, N = K_1 ... K_m cells. A row in cell
@@ -44,7 +44,7 @@ from sklar.errors import DoorError
 from sklar.release.lookups import Partition, code_counts, freeze_partition
 
 MAX_INTERACTION_CELLS = 1 << 20
-"""Most cells of an interaction: whole numbers of this many times the rows must fit into 64 bits."""
+"""Most cells of an interaction: the number of cells times the number of rows must fit into 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,8 +68,8 @@ class Partitioned:
         return code_counts(self.columns, self.partitions)
 
 
-class _Counted:
-    """What one contingency table and the tables of all pairs share."""
+class _CountQuery:
+    """Resolution and sensitivity of contingency tables, of one or of all pairs."""
 
     __slots__ = ()
 
@@ -84,12 +84,12 @@ class _Counted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Counts(_Counted, Partitioned):
+class Counts(_CountQuery, Partitioned):
     """A contingency table on partitions of some columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairCounts(_Counted, Partitioned):
+class PairCounts(_CountQuery, Partitioned):
     """The contingency tables of all pairs of two or more columns, without an object for each of maybe 500,000 pairs.
 
     Each table is charged. Values are one vector: the tables (0, 1), (0, 2), ... one after the other, each with the
@@ -120,7 +120,8 @@ class Interaction(Partitioned):
         Partitioned.__post_init__(self)
         if len(self.columns) < 2 or min(self.shape) < 2 or math.prod(self.shape) > MAX_INTERACTION_CELLS:
             raise DoorError(
-                f"an interaction has two axes or more, of two groups or more; {MAX_INTERACTION_CELLS:,} cells"
+                "an interaction needs at least two axes, at least two groups on each, and at most "
+                f"{MAX_INTERACTION_CELLS:,} cells"
             )
 
     @property
@@ -134,7 +135,7 @@ class Interaction(Partitioned):
 
 
 def interaction_sensitivity(shape: tuple[int, ...], unit: Unit) -> tuple[float, float]:
-    """L1 and L2 by which one person moves the interaction of a table of this shape, in units of counts."""
+    """Return L1 and L2 by which one person moves the interaction of a table of this shape, in units of counts."""
     left = [1 - 1 / size for size in shape]
     one = math.prod(left)
     worst = one if unit.neighbours == "add-remove" else 2 * one / min(left)

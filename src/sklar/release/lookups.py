@@ -1,4 +1,4 @@
-"""Lookups from base codes to integers, which queries recode columns by: own, read-only and checked arrays."""
+"""Lookups from base codes to integers, by which queries recode columns: validated read-only copies of arrays."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def freeze_lookups(arrays: Iterable[npt.NDArray[Any]], what: str) -> tuple[Looku
     """Return read-only int32 copies of lookups, so that a query cannot change after its bound was computed."""
     copies = []
     for array in arrays:
-        require(array.ndim == 1 and array.size > 0, f"{what} are one-dimensional lookups with at least one entry")
-        require(np.issubdtype(array.dtype, np.integer), f"{what} are integer lookups")
-        require(int(array.min()) >= -(2**31) and int(array.max()) < 2**31, f"{what} must fit into 32 bits")
+        require_rule(array.ndim == 1 and array.size > 0, f"{what} are one-dimensional lookups with at least one entry")
+        require_rule(np.issubdtype(array.dtype, np.integer), f"{what} are integer lookups")
+        require_rule(int(array.min()) >= -(2**31) and int(array.max()) < 2**31, f"{what} must fit into 32 bits")
         copy = array.astype(np.int32)
         copy.flags.writeable = False
         copies.append(copy)
@@ -47,7 +47,7 @@ def code_counts(columns: tuple[str, ...], lookups: tuple[Lookup, ...]) -> tuple[
     return tuple((c, len(a)) for c, a in zip(columns, lookups, strict=True))
 
 
-def require(truth: object, rule: str) -> None:
+def require_rule(truth: object, rule: str) -> None:
     """Refuse a query that breaks a rule."""
     if not truth:
         raise DoorError(f"this query is refused: {rule}.")

@@ -1,4 +1,4 @@
-"""What may leave the privacy boundary: noisy values with the query that explains them, and how steps are recorded.
+"""Releases: noisy values with the query that explains them, and the format in which steps are recorded.
 
 A `Measurement` is the currency of everything after the boundary: models are estimated from measurements, and error
 bars, checks, verification and audits read the same ones.
@@ -26,10 +26,21 @@ from sklar.release.blocks import BlockLikelihoods, BlockMeans
 from sklar.release.choices import Discovery, Score
 from sklar.release.coefficients import Coefficients
 from sklar.release.counts import Counts, Interaction, PairCounts
+from sklar.release.distances import Distances
 from sklar.release.sphere import PairSums, StarSums
 from sklar.release.taus import SampledTaus, TauVector
 
-SumsQuery = StarSums | PairSums | TauVector | SampledTaus | BlockMeans | BlockLikelihoods | Coefficients | Agreements
+SumsQuery = (
+    StarSums
+    | PairSums
+    | TauVector
+    | SampledTaus
+    | BlockMeans
+    | BlockLikelihoods
+    | Coefficients
+    | Agreements
+    | Distances
+)
 Query = Counts | PairCounts | Interaction | SumsQuery
 """Everything that can be measured."""
 
@@ -51,7 +62,7 @@ class Measurement:
         values: The values, whole multiples of `resolution`, with noise on every one of them.
         noise: Kind and scale of the noise, in the units of the values.
         resolution: The lattice of values and noise: 1 for counts.
-        label: Name of the step that asked for it.
+        label: Name of the step that requested it.
     """
 
     query: Query
@@ -71,8 +82,8 @@ class Choice:
     """Positions of the chosen candidates, best first up to the noise.
 
     Attributes:
-        epsilon: Of the exponential mechanism behind each pick.
-        score: What candidates were scored by; None for a choice read from a file, where it is not kept.
+        epsilon: Epsilon of the exponential mechanism behind each pick.
+        score: The score of the candidates; None for a choice read from a file, which does not store it.
     """
 
     indices: tuple[int, ...]
@@ -94,7 +105,7 @@ Release = Measurement | Choice | FoundLabels
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """One step as recorded: the digest of what was asked, and what was released."""
+    """One recorded step: the digest of its request, and its releases."""
 
     step: int
     label: str
@@ -102,7 +113,7 @@ class Recorded:
     releases: tuple[Release, ...]
 
 
-def measurements_in(recorded: Sequence[Recorded]) -> tuple[Measurement, ...]:
+def collect_measurements(recorded: Sequence[Recorded]) -> tuple[Measurement, ...]:
     """Return the measurements of recorded steps, in order."""
     return tuple(release for step in recorded for release in step.releases if isinstance(release, Measurement))
 
@@ -121,35 +132,36 @@ def split_pairs(measurement: Measurement) -> Iterator[Measurement]:
         )
 
 
-def record_line(recorded: Recorded) -> str:
-    """Return one step's releases as a line of JSON. What was asked is told by its digest: queries are kept apart."""
-    releases = [_entry(release) for release in recorded.releases]
+def encode_step(recorded: Recorded) -> str:
+    """Return one step's releases as a line of JSON. It has the digest of the request; queries are stored elsewhere."""
+    releases = [_encode_release(release) for release in recorded.releases]
     entry = {"step": recorded.step, "label": recorded.label, "request": recorded.request, "releases": releases}
     return json.dumps(entry, separators=(",", ":"), sort_keys=True)
 
 
-def line_digest(line: str) -> str:
+def hash_line(line: str) -> str:
     """SHA-256 of a recorded line."""
     return hashlib.sha256(line.encode()).hexdigest()
 
 
-Asked = Query | Discovery | Score | None
-"""What one release answers; None for a choice read from a file."""
+AnyQuery = Query | Discovery | Score | None
+"""The query behind one release; None for a choice read from a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedLine:
-    """A recorded line before its releases are joined with what was asked."""
+    """A recorded line before its releases are joined with their queries."""
 
     step: int
     label: str
     request: str
     entries: tuple[dict[str, Any], ...]
 
-    def join(self, asked: Sequence[Asked]) -> Recorded:
+    def join(self, queries: Sequence[AnyQuery]) -> Recorded:
         """Return the step with the query of each of its releases."""
         try:
-            releases = tuple(_release(entry, one, self.label) for entry, one in zip(self.entries, asked, strict=True))
+            joined = zip(self.entries, queries, strict=True)
+            releases = tuple(_decode_release(entry, query, self.label) for entry, query in joined)
         except (ArithmeticError, ValueError, KeyError, TypeError, zlib.error):
             raise ModelFileError(UNREADABLE) from None
         return Recorded(step=self.step, label=self.label, request=self.request, releases=releases)
@@ -158,7 +170,7 @@ class RecordedLine:
 UNREADABLE = "a recorded release cannot be read: the file is damaged or of another version"
 
 
-def read_line(line: str) -> RecordedLine:
+def decode_step(line: str) -> RecordedLine:
     """Parse a recorded line."""
     try:
         entry = json.loads(line)
@@ -170,80 +182,80 @@ def read_line(line: str) -> RecordedLine:
         raise ModelFileError(UNREADABLE) from None
 
 
-def asked_in(recorded: Recorded) -> tuple[Asked, ...]:
-    """Return what each release of a step answers; the scores of choices are not kept."""
-    return tuple(_asked(release) for release in recorded.releases)
+def list_queries(recorded: Recorded) -> tuple[AnyQuery, ...]:
+    """Return the query behind each release of a step, without scores of choices and expectations of distances."""
+    return tuple(_stored_query(release) for release in recorded.releases)
 
 
-def _asked(release: Release) -> Asked:
+def _stored_query(release: Release) -> AnyQuery:
     if isinstance(release, Measurement):
-        return release.query
+        return release.query.without_expected() if isinstance(release.query, Distances) else release.query
     return release.discovery if isinstance(release, FoundLabels) else None
 
 
-def _entry(release: Release) -> dict[str, Any]:
+def _encode_release(release: Release) -> dict[str, Any]:
     if isinstance(release, Measurement):
         extra = {"noise": asdict(release.noise), "resolution": release.resolution}
-        return {"type": "measurement", **extra, **_array(release.values)}
+        return {"type": "measurement", **extra, **_encode_array(release.values)}
     if isinstance(release, FoundLabels):
-        return {"type": "labels", "labels": release.labels, **_array(release.counts)}
+        return {"type": "labels", "labels": release.labels, **_encode_array(release.counts)}
     return {"type": "choice", "indices": release.indices, "epsilon": release.epsilon}
 
 
-def _release(entry: dict[str, Any], asked: Asked, label: str) -> Release:
+def _decode_release(entry: dict[str, Any], query: AnyQuery, label: str) -> Release:
     if entry["type"] == "choice":
-        score = asked if isinstance(asked, Score) else None
+        score = query if isinstance(query, Score) else None
         return Choice(indices=tuple(int(i) for i in entry["indices"]), epsilon=float(entry["epsilon"]), score=score)
     if entry["type"] == "labels":
-        if not isinstance(asked, Discovery):
+        if not isinstance(query, Discovery):
             raise TypeError("labels answer a discovery")
         labels = tuple(str(one) for one in entry["labels"])
         if tuple(entry["shape"]) != (len(labels),):  # before anything is unpacked
             raise ValueError("each label has one count")
-        found = FoundLabels(discovery=asked, labels=labels, counts=_numbers(entry))
-        if not is_found(found):
+        found = FoundLabels(discovery=query, labels=labels, counts=_decode_array(entry))
+        if not is_valid_discovery(found):
             raise ValueError("the labels are not those of the discovery")
         return found
-    if not isinstance(asked, Query):
+    if not isinstance(query, Query):
         raise TypeError("a measurement answers a query")
-    if tuple(entry["shape"]) != values_shape(asked):  # before anything is unpacked
+    if tuple(entry["shape"]) != get_values_shape(query):  # before anything is unpacked
         raise ValueError("the values are not those of the query")
     noise, resolution = Noise(**entry["noise"]), float(entry["resolution"])
-    found = Measurement(query=asked, values=_numbers(entry), noise=noise, resolution=resolution, label=label)
-    if not is_sound(found):
+    found = Measurement(query=query, values=_decode_array(entry), noise=noise, resolution=resolution, label=label)
+    if not is_valid_measurement(found):
         raise ValueError("the values are not those of the query")
     return found
 
 
-def values_shape(query: Query) -> tuple[int, ...]:
+def get_values_shape(query: Query) -> tuple[int, ...]:
     """Return the shape of the values of a query."""
     return (int(query.pair_cells.sum()),) if isinstance(query, PairCounts) else query.shape
 
 
-def is_found(labels: FoundLabels) -> bool:
-    """Return whether labels are different, in order, and passed the threshold of their discovery."""
+def is_valid_discovery(labels: FoundLabels) -> bool:
+    """Return whether labels are distinct, sorted and above the threshold of their discovery."""
     ordered = list(labels.labels) == sorted(set(labels.labels)) and labels.counts.shape == (len(labels.labels),)
     return ordered and labels.counts.dtype == np.int64 and bool((labels.counts >= labels.discovery.threshold).all())
 
 
-def is_sound(measurement: Measurement) -> bool:
-    """Return whether values have the shape and the type of their query, and are finite, as noisy values are."""
+def is_valid_measurement(measurement: Measurement) -> bool:
+    """Return whether values are finite and have the shape and type of their query."""
     counted = isinstance(measurement.query, Counts | PairCounts)
     values, kind = measurement.values, np.int64 if counted else np.float64
-    fits = values.shape == values_shape(measurement.query) and values.dtype == kind
+    fits = values.shape == get_values_shape(measurement.query) and values.dtype == kind
     return fits and bool(np.isfinite(values).all()) and 0 < measurement.resolution < math.inf
 
 
-def _array(values: np.ndarray) -> dict[str, Any]:
+def _encode_array(values: np.ndarray) -> dict[str, Any]:
     little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
     data = base64.b64encode(zlib.compress(little.tobytes(), 6)).decode()
     return {"shape": list(values.shape), "kind": values.dtype.kind, "data": data}
 
 
-def _numbers(entry: dict[str, Any]) -> np.ndarray:
+def _decode_array(entry: dict[str, Any]) -> np.ndarray:
     dtype = {"i": "<i8", "f": "<f8"}[entry["kind"]]
     size = math.prod(int(side) for side in entry["shape"]) * np.dtype(dtype).itemsize
-    # Never more than the shape says: a few bytes can unpack to any number of zeros.
+    # Unpack no more than the shape says: a few bytes can expand to any number of zeros.
     raw = zlib.decompressobj().decompress(base64.b64decode(entry["data"]), size + 1)
     values = np.frombuffer(raw, dtype=dtype).reshape(entry["shape"])
     return values.astype(np.dtype(dtype).newbyteorder("="))

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklar.accounting.unit import Unit
-from sklar.release.lookups import Lookup, code_counts, freeze_lookups, require
+from sklar.release.lookups import Lookup, code_counts, freeze_lookups, require_rule
 from sklar.release.scores import SCORE_BITS, Scores
 from sklar.release.sums import Sums, sqrt_up
 
@@ -53,10 +53,10 @@ class Contrasts:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lookups", freeze_lookups(self.lookups, "contrasts"))
-        require(0 <= self.bits <= SCORE_BITS, f"contrasts have 0 to {SCORE_BITS} fixed-point digits")
-        require(len(self.lookups) > 0, "a target needs at least one contrast")
-        require(len({len(a) for a in self.lookups}) == 1, "contrasts of one column have lookups of one length")
-        require(self.largest_square() <= 1 << (2 * self.bits), "squared weights of a row must sum to at most 1")
+        require_rule(0 <= self.bits <= SCORE_BITS, f"contrasts have 0 to {SCORE_BITS} fixed-point digits")
+        require_rule(len(self.lookups) > 0, "a target needs at least one contrast")
+        require_rule(len({len(a) for a in self.lookups}) == 1, "contrasts of one column have lookups of one length")
+        require_rule(self.largest_square() <= 1 << (2 * self.bits), "squared weights of a row must sum to at most 1")
 
     def largest_square(self) -> int:
         """Largest sum of squared weights over base codes, in units of 2^-(2 bits)."""
@@ -87,8 +87,8 @@ class StarSums(Sums):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", freeze_lookups(self.levels, "levels"))
-        require(len(self.nominal) == len(self.levels), "nominal columns need one level lookup each")
-        require(all(a.min() >= 0 for a in self.levels), "levels are counted from 0")
+        require_rule(len(self.nominal) == len(self.levels), "nominal columns need one level lookup each")
+        require_rule(all(a.min() >= 0 for a in self.levels), "levels are counted from 0")
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What all queries for sums over rows share: their shape, and how bounds on sensitivities are rounded."""
+"""Base class of queries for sums over rows, and upward rounding of sensitivity bounds."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ def sqrt_up(x: int) -> float:
 
 
 def refuse_votes(unit: Unit, why: str) -> None:
-    """Refuse a query that has no proof for rows that share one vote."""
+    """Refuse a query that has no sensitivity proof for rows that share one vote."""
     if unit.votes:
-        raise DoorError(f"{why}, and has no proof for rows that share one vote; use weights='rows' for the person.")
+        raise DoorError(
+            f"{why}, and has no sensitivity proof for rows that share one vote; use weights='rows' for the person."
+        )

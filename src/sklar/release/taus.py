@@ -25,8 +25,7 @@ requests are refused. Tau-b is not offered at all: its denominator shrinks with 
 
 **Who is in the sample.** Every row has a key: bits mixed from `seed`, its codes and its number among rows with the same
 codes (as in `blocks`), then the codes and that number themselves, so that no two rows of a table share a key. The
-sample is the h rows of least key. As collections, the keys are a function of the collection of all rows, whatever their
-order.
+sample is the h rows of least key. As collections, the keys are a function of the collection of all rows, in any order.
 
 **One row replaced** takes one key x out of the set of keys and puts one key y in. The h least of the new set are those
 of the old with at most one exchanged: if x was among them, y or the next key takes its place; if not, y may take that
@@ -43,11 +42,11 @@ from dataclasses import dataclass
 
 from sklar.accounting.unit import Unit
 from sklar.errors import DoorError
-from sklar.release.lookups import Lookup, code_counts, freeze_lookups, require
+from sklar.release.lookups import Lookup, code_counts, freeze_lookups, require_rule
 from sklar.release.sums import Sums, refuse_votes, round_up
 
-TAU_CELLS = 1 << 24
-"""Largest two-way table that a tau may be counted from."""
+MAX_TAU_CELLS = 1 << 24
+"""Most cells of the two-way table of ranks behind one tau."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,12 +64,12 @@ class TauVector(Sums):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lookups", freeze_lookups(self.lookups, "ranks"))
-        require(len(self.columns) == len(self.lookups) >= 2, "tau needs two or more columns with one lookup each")
-        require(len(set(self.columns)) == len(self.columns), "tau needs different columns")
-        require(type(self.rows) is int and 2 <= self.rows < 2**31, "tau needs a public number of rows of at least 2")
-        require(all(a.min() >= 0 for a in self.lookups), "ranks are counted from 0")
+        require_rule(len(self.columns) == len(self.lookups) >= 2, "tau needs two or more columns with one lookup each")
+        require_rule(len(set(self.columns)) == len(self.columns), "tau needs different columns")
+        require_rule(type(self.rows) is int and 2 <= self.rows < 2**31, "tau needs a public number of rows, at least 2")
+        require_rule(all(a.min() >= 0 for a in self.lookups), "ranks are counted from 0")
         sizes = sorted(int(a.max()) + 1 for a in self.lookups)
-        require(sizes[-1] * sizes[-2] <= TAU_CELLS, "the ranks of two columns make too large a table")
+        require_rule(sizes[-1] * sizes[-2] <= MAX_TAU_CELLS, "the ranks of two columns make too large a table")
 
     @property
     def size(self) -> int:
@@ -101,14 +100,14 @@ class TauVector(Sums):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SampledTaus(TauVector):
-    """The same over a sample of the rows: `rows` is how many of them are compared, a public number.
+    """Kendall's tau-a of every pair of columns over a sample of `rows` rows, a public number.
 
     Attributes:
-        seed: Which sample. A row is in it by its own codes, `seed` and how many like it there are.
+        seed: Selects the sample. Whether a row is in it depends on its codes, `seed` and its number among equal rows.
     """
 
     seed: int
 
     def __post_init__(self) -> None:
         TauVector.__post_init__(self)
-        require(type(self.seed) is int and 0 <= self.seed < 2**63, "the seed must be a whole number below 2^63")
+        require_rule(type(self.seed) is int and 0 <= self.seed < 2**63, "the seed must be a whole number below 2^63")

@@ -1,5 +1,5 @@
-"""Findings to HTML: self-contained pages for custodians, without script or network, and the drawings on them.
+"""Render findings as self-contained HTML pages without scripts or network access, and their charts.
 
-What is shown was computed elsewhere; rows and data frames have no place here. Start with `page`; `charts` draws
-everything, and `seen` says it in words.
+Everything shown was computed elsewhere; rows and data frames are not used here. Start with `page`; `charts` has the
+charts, and `seen` their text alternatives.
 """

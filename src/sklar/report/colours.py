@@ -1,7 +1,7 @@
-"""Colours of pages and drawings, light and dark, and scales made of them.
+"""Colours of pages and charts, light and dark, and colour scales.
 
-Tables and lines have colours that people with colour-blindness tell apart (after Okabe and Ito 2008). Texts have a
-contrast of 4.5 and more to every ground they stand on, marks one of 3 to the paper (WCAG 2.2, AA).
+Tables and lines have colours that are distinguishable with colour blindness (after Okabe and Ito 2008). Texts have a
+contrast of at least 4.5 to their background, marks of at least 3 (WCAG 2.2, AA).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 INK, SOFT, PAPER, AXIS = "#1b1b1b", "#555555", "#ffffff", "#767676"
 REAL, SYNTHETIC, SYNTHETIC_TEXT = "#0072B2", "#D55E00", "#a84a00"
-"""Of the real and the synthetic table; orange that is read must be darker than orange that is looked at."""
+"""Colours of the real and the synthetic table; orange text must be darker than orange areas."""
 LINES = (SYNTHETIC, REAL, "#009E73", "#b8578c", "#8a6d00", INK)
 THEME: dict[str, tuple[str, str]] = {
     "ink": (INK, "#e9e9e9"), "soft": (SOFT, "#b9bcc2"), "paper": (PAPER, "#15171b"), "axis": (AXIS, "#8d9198"),
@@ -21,7 +21,7 @@ THEME: dict[str, tuple[str, str]] = {
     "real": (REAL, "#56B4E9"), "synthetic": (SYNTHETIC, "#f0883e"), "synthetic-text": (SYNTHETIC_TEXT, "#f0883e"),
     "line-3": (LINES[2], "#2fbf94"), "line-4": (LINES[3], "#e39bc4"), "line-5": (LINES[4], "#d3b24a"),
 }  # fmt: skip
-"""By name, on a light and on a dark page."""
+"""Colours by name, for light and dark pages."""
 UNKNOWN = (221, 221, 221)
 WHITE, DEEP_BLUE, BLUE, ORANGE = (255, 255, 255), (0, 58, 112), (0, 114, 178), (213, 94, 0)
 Colour = tuple[int, int, int]
@@ -29,17 +29,17 @@ _NAMES = {light: name for name, (light, _) in THEME.items()}
 
 
 def themed(colour: str) -> str:
-    """A colour that follows the theme of its page, if it is one of the theme."""
+    """Return the CSS variable of a theme colour; other colours unchanged."""
     return f"var(--{_NAMES[colour]})" if colour in _NAMES else colour
 
 
 def shade(value: float, top: float = 1.0) -> Colour:
-    """White for 0 to deep blue for `top`; grey for NaN."""
+    """Return a colour from white for 0 to deep blue for `top`; grey for NaN."""
     return UNKNOWN if math.isnan(value) else _mix(WHITE, DEEP_BLUE, min(1.0, max(0.0, value / (top or 1.0))))
 
 
 def diverge(value: float, top: float = 1.0) -> Colour:
-    """Blue for -top over white for 0 to orange for `top`; grey for NaN."""
+    """Return a colour from blue for -top over white for 0 to orange for `top`; grey for NaN."""
     if math.isnan(value):
         return UNKNOWN
     share = min(1.0, max(-1.0, value / (top or 1.0)))
@@ -47,7 +47,7 @@ def diverge(value: float, top: float = 1.0) -> Colour:
 
 
 def tint(colour: str, share: float) -> Colour:
-    """White for 0 to a colour, given as #rrggbb, for 1."""
+    """Return a colour from white for 0 to a colour, given as #rrggbb, for 1."""
     return _mix(WHITE, bytes.fromhex(colour[1:]), share)
 
 

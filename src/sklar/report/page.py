@@ -1,8 +1,8 @@
-"""Findings to one self-contained HTML page: no script, no network, prints well.
+"""Render findings as one self-contained HTML page, without scripts or network access, suitable for print.
 
-Templates read the attributes of whatever found something (an evaluation, an attack, a comparison); this room knows
-numbers and texts only. What is computed from real rows is for the custodian: such pages say so in their names, and
-only the owner can read them. What is computed from releases alone may be published, and says that.
+Templates use the attributes of a result (an evaluation, an attack, a comparison). Pages computed from real rows are for
+the custodian: their names say so, and only the owner can read them. Pages computed from releases alone may be
+published, and state that.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from sklar.report.colours import themed
 from sklar.report.seen import correlations_seen
 
 NOTICE = "For the custodian: computed from real rows, not private."
-PUBLIC_NOTICE = "May be published: computed from noisy releases and public facts only. No row was read for it."
+PUBLIC_NOTICE = "May be published: computed from noisy releases and public facts only, without reading rows."
 ENDING = ".custodian.html"
 CHARTS: tuple[Callable[..., Canvas], ...] = (
     compared.margin_chart, compared.pair_chart, compared.matrix_chart, charts.curve_chart, charts.cdf_chart,
     charts.learning_chart, charts.interval_chart, charts.epsilon_chart, charts.tradeoff_chart, charts.box_chart,
     compared.band_chart, compared.dependence_chart,
 )  # fmt: skip
-"""What templates can draw, by name."""
+"""Charts that templates can draw, by name."""
 GRADES = {"sampling": "at the floor", "good": "good", "fair": "fair", "poor": "poor", "none": "none"}
 
 
 def custodian_name(path: str) -> str:
-    """The name of a report with the ending that says whom it is for: x.html becomes x.custodian.html."""
+    """Return the name of a report with the custodian's ending: x.html becomes x.custodian.html."""
     plain = path.endswith(".html") and not path.endswith(ENDING)
     return path.removesuffix(".html") + ENDING if plain else path
 
 
 def require_report(path: str | PathLike[str]) -> None:
-    """Refuse a name that does not tell whom the report is for, or a place that cannot be written."""
+    """Refuse a report whose name lacks the custodian's ending, or that cannot be written."""
     if not fspath(path).endswith(ENDING):
         raise UsageError(
             f"a report is computed from real rows and not private, so its name must end in {ENDING}; "
@@ -50,14 +50,14 @@ def require_report(path: str | PathLike[str]) -> None:
 
 
 def require_custodian_picture(path: str | PathLike[str]) -> None:
-    """Refuse a name for a picture of real rows that does not tell its form, or whom it is for."""
+    """Refuse a picture of real rows whose name lacks the custodian's ending or a format."""
     require_picture(path)
     if ".custodian." not in fspath(path):
-        raise UsageError("a picture of real rows is for the custodian: let its name end in .custodian.svg or .png")
+        raise UsageError("a picture of real rows is for the custodian: its name must end in .custodian.svg or .png")
 
 
 def write_page(path: str | PathLike[str], template: str, **values: Any) -> None:
-    """Write the page that a template makes of some findings, readable by its owner only."""
+    """Render a template and write the page, readable by its owner only."""
     import sklar
 
     require_report(path)
@@ -66,17 +66,17 @@ def write_page(path: str | PathLike[str], template: str, **values: Any) -> None:
 
 
 def public_page(template: str, **values: Any) -> str:
-    """The page that a template makes of findings that were computed from releases alone."""
+    """Render a template with findings computed from releases alone."""
     import sklar
 
     return render(template, **{"notice": PUBLIC_NOTICE, "public": True, "version": sklar.__version__, **values}) + "\n"
 
 
 def require_public_report(path: str | PathLike[str]) -> None:
-    """Refuse a name that says the page is for the custodian, or is no page; or a place that cannot be written."""
+    """Refuse a public report whose name has the custodian's ending or is not a page, or that cannot be written."""
     name = fspath(path)
     if not name.endswith(".html") or name.endswith(ENDING):
-        raise UsageError(f"a public report is a page: let its name end in .html, as people.public.html; found {name}.")
+        raise UsageError(f"name a public report like people.public.html, not *{ENDING}; got {name}.")
     require_writable(path)
 
 
@@ -87,7 +87,7 @@ def write_public_page(path: str | PathLike[str], page: str) -> None:
 
 
 def render(template: str, **values: Any) -> str:
-    """The page that a template makes of some values."""
+    """Render a template."""
     from jinja2 import Environment, PackageLoader
 
     environment = Environment(
@@ -110,29 +110,29 @@ def _inline(chart: Callable[..., Canvas]) -> Callable[..., str]:
 
 
 def number(value: float | None) -> str:
-    """A number with three digits after the point, or a dash."""
+    """Return a number with three digits after the point, or a dash."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.3f}"
 
 
 def figure(value: float | None) -> str:
-    """A number with four digits, or a dash."""
+    """Return a number with four digits, or a dash."""
     return "-" if value is None else f"{value:.4f}" if abs(value) < 10 else f"{value:.4g}"
 
 
 def words(value: Any) -> str:
-    """A setting as text; lists with commas."""
+    """Return a setting as text; lists are comma-separated."""
     return ", ".join(map(words, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def sentence(text: str) -> str:
-    """Words as a sentence."""
+    """Return a text as a sentence."""
     return f"{text[:1].upper()}{text[1:]}."
 
 
 def learning_span(results: Iterable[Any], measure: str) -> tuple[float, float]:
-    """The common scale of the bars of a measure, for all learners."""
+    """Return the common scale of the bars of a measure, for all learners."""
     same = [r for r in results if r.measure == measure]
     high = max([1.0 if measure != "rmse" else 0.0, *(max(r.real, r.synthetic) for r in same)])
     return min([0.0, *(max(-1.0, min(r.real, r.synthetic)) for r in same)]), high

@@ -1,4 +1,4 @@
-"""What a picture of two tables shows, in a sentence: for those who cannot see it, and those who want to be sure."""
+"""Text alternatives of charts that compare two tables."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-SAME = 0.005
-"""Shares of rows that differ by less than half a point look the same."""
+MIN_VISIBLE_DIFFERENCE = 0.005
+"""Shares of rows that differ by less than this are described as equal."""
 Grid = Sequence[Sequence[float]]
 
 
 def numbers_seen(labels: Sequence[str], real: Sequence[float], synthetic: Sequence[float]) -> str:
-    """Where both tables have most rows along an axis, and the stretch in which they differ most.
+    """Describe the peaks of both tables along an axis, and the range in which they differ most.
 
     Args:
-        labels: What each cell spans, from left to right.
+        labels: Label of each cell, from left to right.
         real: Share of the real rows in each cell.
-        synthetic: The same of the synthetic rows.
+        synthetic: Share of the synthetic rows in each cell.
     """
     if not labels or not max([*real, *synthetic]) > 0:
         return "there are no values"
@@ -27,13 +27,13 @@ def numbers_seen(labels: Sequence[str], real: Sequence[float], synthetic: Sequen
     else:
         peak = f"real peaks at {labels[tops[0]]}, synthetic at {labels[tops[1]]}"
     first, last, gap = widest_gap(np.subtract(synthetic, real).tolist())
-    if abs(gap) < SAME:
+    if abs(gap) < MIN_VISIBLE_DIFFERENCE:
         return f"{peak}; no stretch differs by half a point"
     return f"{peak}; synthetic is {_points(gap)} {_stretch(labels, first, last)}"
 
 
 def labels_seen(labels: Sequence[str], real: Sequence[float], synthetic: Sequence[float]) -> str:
-    """The most frequent label of both tables, and the one that is furthest off."""
+    """Describe the most frequent label of both tables, and the one with the largest difference."""
     if not labels or not max([*real, *synthetic]) > 0:
         return "there are no values"
     one, two = (int(np.argmax(shares)) for shares in (real, synthetic))
@@ -42,13 +42,13 @@ def labels_seen(labels: Sequence[str], real: Sequence[float], synthetic: Sequenc
         most = f"most frequent is {labels[one]} in the real table, {labels[two]} in the synthetic one"
     gaps = np.subtract(synthetic, real)
     far = int(np.argmax(np.abs(gaps)))
-    if abs(gaps[far]) < SAME:
+    if abs(gaps[far]) < MIN_VISIBLE_DIFFERENCE:
         return f"{most}; no label differs by half a point"
     return f"{most}; furthest off is {labels[far]}, synthetic {_points(float(gaps[far]))}"
 
 
 def pair_seen(labels: tuple[Sequence[str], Sequence[str]], real: Grid, synthetic: Grid) -> str:
-    """Where both tables have most rows in a plane, and how many of them would have to move."""
+    """Describe the densest cells of both tables, and the share of rows that would have to move."""
     one, two = np.asarray(real), np.asarray(synthetic)
     if not one.size or not max(one.max(), two.max()) > 0:
         return "there are no values"
@@ -61,7 +61,7 @@ def pair_seen(labels: tuple[Sequence[str], Sequence[str]], real: Grid, synthetic
 
 
 def correlations_seen(columns: Sequence[str], real: Grid, synthetic: Grid) -> str:
-    """The strongest pair, and the one whose correlation differs most."""
+    """Describe the strongest pair, and the one whose correlation differs most."""
     one, two = (np.triu(np.nan_to_num(np.asarray(matrix, dtype=float)), 1) for matrix in (real, synthetic))
     if len(columns) < 2:
         return "there are no two columns"
@@ -74,7 +74,7 @@ def correlations_seen(columns: Sequence[str], real: Grid, synthetic: Grid) -> st
 
 
 def widest_gap(gaps: Sequence[float]) -> tuple[int, int, float]:
-    """First and last cell of the stretch whose differences of one sign add up to most, and their sum."""
+    """Return first and last cell of the run with the largest sum of differences of one sign, and that sum."""
     best = (0, 0, 0.0)
     for sign in (1.0, -1.0):
         start, total = 0, 0.0
@@ -92,7 +92,7 @@ def _points(gap: float) -> str:
 
 
 def _stretch(labels: Sequence[str], first: int, last: int) -> str:
-    """A run of cells by its ends; one that reaches an end of the axis by the other end."""
+    """Describe a run of cells by its ends, or by the other end if it reaches an end of the axis."""
     start, end = labels[first].partition(" to ")[0], labels[last].rpartition(" to ")[2]
     if first == 0 and last == len(labels) - 1:
         return "over all values"

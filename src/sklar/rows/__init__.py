@@ -1,7 +1,7 @@
 """*** The only code that reads private rows. *** Sources, encoding, exact counting, for `private` and `lab` alone.
 
-Nothing here adds noise, so nothing here may be shown: errors name columns and public facts, never a cell or a count. A
-code is a function of its value alone. Start with `sources` (where rows come from), then `encode` (values to codes),
+No noise is added here, so no result may be shown: errors name columns and public facts, never a cell or a count. A code
+is a function of its value alone. Start with `sources` (where rows come from), then `encode` (values to codes),
 `codes` (rows as codes), `persons` (rows that share one vote); `kernels` are compiled loops, `spark` reads on a cluster,
 `pushdown` counts in a database. What is counted on codes is in `sklar.counting`.
 """
@@ -21,7 +21,7 @@ from sklar.rows.codes.label_counts import exact_label_counts
 from sklar.rows.codes.protocol import Rows
 from sklar.rows.codes.table import EncodedRows
 from sklar.rows.pushdown.rows import pushed_rows, warn_of_streaming
-from sklar.rows.sources import hold, open_source
+from sklar.rows.sources import hold_source, open_source
 from sklar.schema import Schema
 from sklar.schema.coordinates import coordinates
 from sklar.schema.reading import ReadOptions
@@ -33,14 +33,14 @@ __all__ = [
     "exact_counts",
     "exact_label_counts",
     "exact_ones",
-    "hold",
+    "hold_source",
     "open_rows",
 ]
 
 FILE_CACHE_BYTES = 384 << 20
-"""Codes of a file are kept up to this size, so that a fit from a file stays well below 1 GB."""
+"""Most memory for the codes of a file, so that a fit from a file stays well below 1 GB."""
 MEMORY_CACHE_BYTES = 2 << 30
-"""Codes of rows that are in memory anyway, or can be read once only, are kept up to this size."""
+"""Most memory for the codes of rows that are in memory anyway, or that can be read only once."""
 
 
 def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more: Any) -> Rows:
@@ -48,7 +48,7 @@ def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more
 
     Codes are those of the coordinates of the schema, which are its columns unless public rules say more.
 
-    Options by name are over those of `read`.
+    Options by name override those of `read`.
     """
     read = replace(read or ReadOptions(), **more)
     if read.spark is not None or is_spark_frame(data):
@@ -80,14 +80,14 @@ def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more
     kept = KeptCodes([by.schema.size(name) for name in by.schema.modelled], cache_bytes, read.cache)
     rows = EncodedRows(source, by, null_values=tuple(read.null_values), kept=kept, threads=read.threads)
     if read.cache is None and not source.one_shot:
-        rows.keep_nothing_beyond(cache_bytes)
+        rows.skip_cache_beyond(cache_bytes)
     if read.counts == "database":
         return pushed_rows(source, by, rows, cache_bytes, read.progress)
     return rows
 
 
 def is_spark_frame(data: Any) -> bool:
-    """Whether the data is a Spark data frame, told without importing Spark."""
+    """Return whether the data is a Spark data frame, without importing Spark."""
     kinds = ((base.__module__, base.__name__) for base in type(data).__mro__)
     return any(module.startswith("pyspark.") and name == "DataFrame" for module, name in kinds)
 
@@ -96,5 +96,5 @@ def _refuse_on_spark(read: ReadOptions, schema: Schema) -> None:
     if schema.person is not None and schema.person.parents is not None:
         raise SourceError("two tables with a key cannot be fitted on Spark; write both to Parquet files first")
     for name in ("sql", "table", "counts", "rows_are_rows", "threads"):
-        if name in read.said:
+        if name in read.stated_names:
             raise SourceError(f"'{name}' is not for rows on Spark: prepare the frame with Spark itself")

@@ -1,4 +1,4 @@
-"""Declared columns from drawn coordinates: what public rules took apart is put together again."""
+"""Assemble declared columns from drawn coordinates: the inverse of the decomposition by public rules."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from sklar.schema.coordinates import CalendarPart, Coordinates, Difference, Quot
 from sklar.schema.numbers import Ranged, Real
 from sklar.schema.rules import Together
 
-ROUNDED, HAIR = 0.5, 1e-9
-"""A multiple may be rounded to a whole number, and miss a bound by a hair of its range, without being out of it."""
+ROUNDING_ERROR, RELATIVE_TOLERANCE = 0.5, 1e-9
+"""A multiple counts as inside its bounds if it exceeds them by rounding, or by this part of the range."""
 
 
 def assemble(by: Coordinates, drawn: SampledTable, rng: np.random.Generator) -> tuple[SampledTable, Mask]:
-    """The declared columns, and the rows whose coordinates do not go together and had to be bent to fit."""
+    """Return the declared columns, and the rows whose coordinates are inconsistent and had to be adjusted."""
     together = [rule for rule in by.declared.rules if isinstance(rule, Together)]
-    told_by = {column: (name,) for column, name in by.told_by.items()}
+    told_by = {column: (name,) for column, name in by.coordinate_of_column.items()}
     told_by |= {column: tuple(part.name for part in parts) for column, parts in by.dated.items()}
     for rule in together:
         drawn = share_nulls(rule, told_by, drawn, rng)
@@ -52,7 +52,7 @@ def assemble(by: Coordinates, drawn: SampledTable, rng: np.random.Generator) -> 
 
 
 def _from_difference(by: Coordinates, part: Difference, anchor: Values, length: Values) -> tuple[Values, Mask]:
-    """The column at a distance from its anchor, inside its bounds, and the rows where it would lie outside."""
+    """Return the column at a distance from its anchor, clipped to its bounds, and the rows that were clipped."""
     column = cast(Ranged, by.declared[part.column])
     sign, (lower, upper) = 1 if part.above else -1, column.span
     near = anchor.data + sign * np.minimum(length.data, part.most)
@@ -67,17 +67,17 @@ def _from_difference(by: Coordinates, part: Difference, anchor: Values, length: 
 
 
 def _from_quotient(by: Coordinates, part: Quotient, anchor: Values, ratio: Values) -> tuple[Values, Mask]:
-    """The column that is so many times its anchor, and the rows where it would lie outside of its bounds."""
+    """Return the column that is a multiple of its anchor, clipped to its bounds, and the rows that were clipped."""
     column = cast(Ranged, by.declared[part.column])
     (lower, upper), share = column.span, (ratio.data - part.least) / (part.most - part.least)
     wanted = np.where(anchor.null, lower + share * (upper - lower), ratio.data * anchor.data)
     found = within_ratio(column, part.rule, wanted, np.where(anchor.null, np.nan, anchor.data))
-    beyond = np.maximum(lower - wanted, wanted - upper) > ROUNDED + HAIR * (upper - lower)
+    beyond = np.maximum(lower - wanted, wanted - upper) > ROUNDING_ERROR + RELATIVE_TOLERANCE * (upper - lower)
     return Values(data=np.where(ratio.null, 0, found), null=ratio.null), beyond & ~ratio.null & ~anchor.null
 
 
 def _from_calendar(parts: Sequence[CalendarPart], drawn: SampledTable, rng: np.random.Generator) -> tuple[Values, Mask]:
-    """Moments with the drawn line, month, weekday and hour, and the rows where there is none."""
+    """Return timestamps with the drawn calendar parts, and the rows for which there is none."""
     calendar, null = parts[0].calendar, drawn[parts[0].name].null
     wanted = {part.part: np.where(drawn[part.name].null, calendar.ends[part.part][0], drawn[part.name].data)
               for part in parts}  # fmt: skip
@@ -89,7 +89,7 @@ def _from_calendar(parts: Sequence[CalendarPart], drawn: SampledTable, rng: np.r
 
 
 def _on_grid(by: Coordinates, part: Difference, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Values on the decimals or the step of their column, never back over the anchor."""
+    """Return values on the decimals or the step of their column, rounded away from the anchor."""
     column = by.declared[part.column]
     if type(column) is not type(by.declared[part.anchor]):
         return to_nearest(column, values)

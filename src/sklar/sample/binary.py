@@ -1,6 +1,6 @@
-"""The binary table of Asghar et al. (2020): zeros and ones, a column for each value, named in the words of conditions.
+"""The binary table of Asghar et al. (2020): zeros and ones, one column per value, named as in conditions.
 
-Each value is cut on its own, so that a row may have several values of one column, or none; rules do not apply.
+Each value is thresholded on its own, so a row may have several values of one column, or none; rules do not apply.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ Bits = NDArray[np.uint8]
 
 
 def binary_model(model: TableModel, by: Coordinates) -> OneHotModel:
-    """The model, if it has a binary table."""
+    """Return the model, if it has a binary table."""
     if by.rows_of_person is not None:
-        raise UsageError("rows of a person share one vote, and a binary table has no rows in proportion; sample rows")
+        raise UsageError("binary=True is not available for per-person models; call sample() without it")
     if not isinstance(model, OneHotModel):
-        raise UsageError("a binary table is sampled from models of dpc-gauss, dpc-laplace, cop, cop-id and cop-1 only")
+        raise UsageError("binary=True needs a model of dpc-gauss, dpc-laplace, cop, cop-id or cop-1")
     return model
 
 
 def binary_blocks(model: OneHotModel, rows: int, seed: int | None) -> Iterator[Bits]:
-    """Independent rows of the binary table, block by block; the same seed gives the same rows."""
+    """Yield independent rows of the binary table, block by block; the same seed gives the same rows."""
     rows, entropy = whole_number(rows, "the number of rows"), seed_entropy(seed)
     starts = range(0, rows, BLOCK_ROWS)
     return (model.simulate_binary(min(BLOCK_ROWS, rows - at), substream(entropy, at // BLOCK_ROWS)) for at in starts)
 
 
 def binary_names(schema: Schema, model: OneHotModel) -> tuple[str, ...]:
-    """Names of the binary columns: race=White, smoker=true, age=30..39, region=null."""
+    """Return names of the binary columns: race=White, smoker=true, age=30..39, region=null."""
     names: list[str] = []
     for name, first in zip(schema.modelled, model.binary_codes(), strict=True):
         column, stops = schema[name], [*first[1:].tolist(), schema.size(name)]
@@ -54,7 +54,7 @@ def binary_names(schema: Schema, model: OneHotModel) -> tuple[str, ...]:
 
 
 def cell_text(column: Column, first: int, stop: int) -> str:
-    """The base codes from `first` to before `stop` in words: a value, low..high, or null."""
+    """Return the base codes from `first` to before `stop` as text: a value, low..high, or null."""
     if first == column.null_code:
         return NULL
     if isinstance(column, Labels):
@@ -63,7 +63,7 @@ def cell_text(column: Column, first: int, stop: int) -> str:
     if not isinstance(column, Integer | Real | Datetime):
         return ("false", "true")[first]
     starts = [*column.grid.starts.tolist(), column.grid.stop]
-    # A cell of reals ends where the next one starts, but for the last, which ends at the bound.
+    # A cell of reals ends where the next one starts; the last one ends at the bound.
     last = min(starts[stop], column.upper) if isinstance(column, Real) else starts[stop] - 1
     return _span(shown_number(column, starts[first]), shown_number(column, last))
 

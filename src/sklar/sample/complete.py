@@ -1,8 +1,8 @@
-"""Rows of which some values are known: the others drawn given these, so that the public rules hold.
+"""Complete rows: draw the unknown values of each row given the known ones, so that the public rules hold.
 
-What is known is a condition on the coordinates of the model that it tells. A value that no known coordinate tells (an
-end whose start is unknown, the sum of unknown parts, a function of an unknown column) is met by rejection: particles
-count only if the drawn value lies in the cell of the known one; and so are the rules.
+Known values are conditions on the coordinates that they determine. A known value that determines no coordinate (an end
+whose start is unknown, the sum of unknown parts, a function of an unknown column) is met by rejection: particles count
+only if the drawn value is in the cell of the known one. Rules are met in the same way.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ from sklar.schema.columns import Column
 from sklar.schema.coordinates import Coordinates
 from sklar.schema.table import Schema
 
-PLACINGS = 8
-"""Draws of the values inside the cells of a row that was found."""
-ROWS_AT_ONCE = 20_000
+DRAWS_PER_ROW = 8
+"""Draws of the values inside the cells of an accepted row."""
+COMPLETED_BATCH_ROWS = 20_000
 """Rows completed at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How far rows are looked for.
+    """Numbers of particles that are drawn per row.
 
     Attributes:
-        particles: For each row of which too few of the first ones count.
-        searches: Particles to look for a row among that is as it should be, round by round: rarer rows are unmet.
+        particles: Particles for each row with too small an effective sample size at first.
+        searches: Particles per round of searching an acceptable row; rows that are rarer stay unmet.
     """
 
     particles: int = MORE_PARTICLES
     searches: tuple[int, ...] = (256, 4_096)
 
 
-THOROUGH = Effort()
+DEFAULT_EFFORT = Effort()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class KnownCells:
-    """What is known of some rows.
+    """The known values of some rows.
 
     Attributes:
         values: By declared column, values under the rules of the schema.
-        known: By declared column, where they are known; elsewhere they are to be drawn.
-        codes: Codes of the coordinates, UNKNOWN where some source of theirs is.
+        known: By declared column, where they are known; elsewhere they are drawn.
+        codes: Codes of the coordinates, UNKNOWN where one of their sources is.
         cells: By declared column, the base codes of the known values.
     """
 
@@ -66,7 +66,7 @@ class KnownCells:
     cells: Mapping[str, Ints]
 
     def take(self, rows: Ints) -> KnownCells:
-        """Some of the rows."""
+        """Return some of the rows."""
         known = {name: mask[rows] for name, mask in self.known.items()}
         cells = {name: codes[rows] for name, codes in self.cells.items()}
         return KnownCells(values=take(self.values, rows), known=known, codes=self.codes[rows], cells=cells)
@@ -77,9 +77,9 @@ class CompletedRows:
     """Whole rows.
 
     Attributes:
-        effective: For each row the share of its particles that count (Kish's effective size over their number).
-        unmet: Rows that the model cannot have: their known values never come together in it, or the public rules cannot
-            be met with them. What is drawn in them heeds only a part of what is known.
+        effective: For each row, Kish's effective sample size over the number of its particles.
+        unmet: Rows that the model cannot produce: their known values never occur together, or contradict the public
+            rules. Their drawn values depend only on a part of the known ones.
     """
 
     table: SampledTable
@@ -88,15 +88,15 @@ class CompletedRows:
 
 
 def complete_rows(
-    sampler: TableModel, by: Coordinates, known: KnownCells, rng: np.random.Generator, effort: Effort = THOROUGH
+    sampler: TableModel, by: Coordinates, known: KnownCells, rng: np.random.Generator, effort: Effort = DEFAULT_EFFORT
 ) -> CompletedRows:
-    """Draw what is not known of each row."""
+    """Draw the unknown values of each row."""
     sampler = in_proportion(sampler, by.schema.modelled, by.rows_of_person)
     known = replace(known, codes=with_mass(by.schema, sampler.margins, known.codes))
     if not len(known.codes):
         none = {name: decode_missing(by.declared[name], 0) for name in by.declared.modelled}
         return CompletedRows(table=none, effective=np.zeros(0), unmet=np.zeros(0, bool))
-    batches = even_batches(len(known.codes), ROWS_AT_ONCE)
+    batches = even_batches(len(known.codes), COMPLETED_BATCH_ROWS)
     parts = [_complete(sampler, by, known.take(np.arange(at.start, at.stop)), rng, effort) for at in batches]
     return CompletedRows(
         table=concatenate(part.table for part in parts),
@@ -108,40 +108,40 @@ def complete_rows(
 def _complete(
     sampler: TableModel, by: Coordinates, known: KnownCells, rng: np.random.Generator, effort: Effort
 ) -> CompletedRows:
-    untold = _untold(by, known)
+    undetermined = _undetermined(by, known)
     done = complete_codes(sampler, known.codes, rng, effort.particles)
     effective = done.effective / done.particles
-    table, good = _place(by, known, untold, done.codes, rng)
+    table, good = _place(by, known, undetermined, done.codes, rng)
     for particles in effort.searches:
         bad = np.flatnonzero(~good & (effective > 0))
         if not len(bad):
             break
 
         def accept(codes: Codes, rows: Ints, bad: Ints = bad) -> Mask:
-            return _place(by, known.take(bad[rows]), _taken(untold, bad[rows]), codes, rng)[1]
+            return _place(by, known.take(bad[rows]), _taken(undetermined, bad[rows]), codes, rng)[1]
 
         found = complete_accepted(sampler, known.codes[bad], rng, particles, accept)
         hit = np.flatnonzero(found.effective > 0)
-        tried = np.repeat(bad[hit], PLACINGS)
-        codes = np.repeat(found.codes[hit], PLACINGS, axis=0)
-        fresh, fits = _place(by, known.take(tried), _taken(untold, tried), codes, rng)
+        tried = np.repeat(bad[hit], DRAWS_PER_ROW)
+        codes = np.repeat(found.codes[hit], DRAWS_PER_ROW, axis=0)
+        fresh, fits = _place(by, known.take(tried), _taken(undetermined, tried), codes, rng)
         met, first = np.unique(tried[fits], return_index=True)
         table = replace_rows(table, met, fresh, np.flatnonzero(fits)[first])
         good[met], effective[bad] = True, np.maximum(found.effective, 1e-9) / particles
     return CompletedRows(table=table, effective=effective, unmet=~good | (effective == 0))
 
 
-def _taken(untold: Mapping[str, Mask], rows: Ints) -> dict[str, Mask]:
-    return {name: mask[rows] for name, mask in untold.items()}
+def _taken(masks: Mapping[str, Mask], rows: Ints) -> dict[str, Mask]:
+    return {name: mask[rows] for name, mask in masks.items()}
 
 
 def _place(
-    by: Coordinates, known: KnownCells, untold: Mapping[str, Mask], codes: Codes, rng: np.random.Generator
+    by: Coordinates, known: KnownCells, undetermined: Mapping[str, Mask], codes: Codes, rng: np.random.Generator
 ) -> tuple[SampledTable, Mask]:
-    """Rows from their codes with the known values in place, and which of them are as they should be."""
-    drawn, bent = assemble(by, decode(by.schema, codes, rng), rng)
-    fits = ~bent
-    for name, mask in untold.items():
+    """Decode rows and insert the known values; return also which rows agree with these and with the rules."""
+    drawn, adjusted = assemble(by, decode(by.schema, codes, rng), rng)
+    fits = ~adjusted
+    for name, mask in undetermined.items():
         fits &= ~mask | (codes_of(by.declared[name], drawn[name]) == known.cells[name])
     table = {name: _put(values, known, name) for name, values in drawn.items()}
     computed = compute(by.declared, table)
@@ -150,7 +150,7 @@ def _place(
 
 
 def _put(values: Values, known: KnownCells, name: str) -> Values:
-    """The known values of a column in the place of the drawn ones."""
+    """Replace drawn values of a column by the known ones."""
     if name not in known.known:
         return values
     mask, own = known.known[name], known.values[name]
@@ -158,19 +158,19 @@ def _put(values: Values, known: KnownCells, name: str) -> Values:
     return replace(values, data=data, null=np.where(mask, own.null, values.null))
 
 
-def _untold(by: Coordinates, known: KnownCells) -> dict[str, Mask]:
-    """Where a known value is not told by known coordinates."""
-    told: dict[str, Mask] = {}
+def _undetermined(by: Coordinates, known: KnownCells) -> dict[str, Mask]:
+    """Return where a known value does not follow from known coordinates."""
+    determined: dict[str, Mask] = {}
     for place, part in enumerate(by.parts):
         for name in part.sources:
             seen = known.codes[:, place] != UNKNOWN
-            told[name] = told[name] | seen if name in told else seen
-    left = {name: mask & ~told[name] if name in told else mask for name, mask in known.known.items()}
+            determined[name] = determined[name] | seen if name in determined else seen
+    left = {name: mask & ~determined[name] if name in determined else mask for name, mask in known.known.items()}
     return {name: mask for name, mask in left.items() if mask.any()}
 
 
 def codes_of(column: Column, values: Values) -> Ints:
-    """Base codes of values that a column can take."""
+    """Return the base codes of values of a column."""
     if values.labels is not None or column.kind == "boolean":
         codes = values.data.astype(np.int64)
     elif column.numeric:
@@ -183,7 +183,7 @@ def codes_of(column: Column, values: Values) -> Ints:
 
 
 def with_mass(schema: Schema, margins: Sequence[Margin], codes: Codes) -> Codes:
-    """A number in a cell without mass stands for the nearest one that has some; other values without mass, for none."""
+    """Replace numbers in cells without mass by the nearest cell with mass, and other values without mass by UNKNOWN."""
     out = codes.copy()
     for place, name in enumerate(schema.modelled):
         column, mass = schema[name], margins[place].dense()

@@ -1,6 +1,6 @@
-"""What a conditional sample was asked for, as allowed base codes and exact ranges or points inside them.
+"""Parse conditions on columns into allowed base codes, and exact ranges or points inside them.
 
-Conditions come as values, or as text on the command line: sex=F, age=30..40, city=Rome,Paris, smoker=null.
+Conditions are values, or text on the command line: sex=F, age=30..40, city=Rome,Paris, smoker=null.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 from sklar.arrays import Floats, Mask
 from sklar.errors import UsageError
 from sklar.sample.decode import CellPoints, Restriction, SampledTable, Values, Window, covered_widths, row_count
-from sklar.schema.columns import Boolean, Column, Labels, Ordinal, truth_of
+from sklar.schema.columns import Boolean, Column, Labels, Ordinal, parse_truth
 from sklar.schema.coordinates import linked_views
-from sklar.schema.grid import EPOCH, RESOLUTIONS, from_ticks, parse_time, ratio, span_of
+from sklar.schema.grid import EPOCH, RESOLUTIONS, find_multiple_range, from_ticks, get_ratio, parse_time
 from sklar.schema.numbers import Datetime, Integer, Real
-from sklar.schema.persons.linked import links
+from sklar.schema.persons.linked import has_linked_rows
 from sklar.schema.table import Schema
 
 Number = Integer | Real | Datetime
@@ -32,12 +32,12 @@ NULL = "null"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Condition:
-    """What one column must be.
+    """A condition on one column.
 
     Attributes:
-        allowed: For each base code, whether some value of its cell is asked for.
-        restriction: For numbers, the part of the allowed cells that is asked for.
-        share: For each base code, or for all, how much of its cell is asked for, relative to the most of any cell.
+        allowed: For each base code, whether some value of its cell meets the condition.
+        restriction: For numbers, the values inside the allowed cells that meet it.
+        share: For each base code, or for all, the share of its cell that meets it, relative to the largest share.
     """
 
     allowed: Mask
@@ -49,56 +49,59 @@ Conditions = Mapping[str, Condition]
 
 
 def read_conditions(schema: Schema, given: Mapping[str, Any] | None) -> Conditions:
-    """Conditions on columns, as {"sex": "F", "age": (30, 40), "city": ["Rome", "Paris"], "smoker": None}.
+    """Parse conditions, as {"sex": "F", "age": (30, 40), "city": ["Rome", "Paris"], "smoker": None}.
 
     A tuple of two is a closed range (numbers, datetimes, ordinals), a list or set means any of these, None means null.
-    Of persons whose rows follow one another, conditions are on what `asked_columns` names.
+    For longitudinal data, conditions are on the columns of `condition_columns`.
     """
-    columns = asked_columns(schema) if given else {}
+    columns = condition_columns(schema) if given else {}
     for name in given or {}:
-        _require_asked(schema, columns, name)
+        _require_condition_column(schema, columns, name)
     return {name: _condition(name, columns[name], wanted) for name, wanted in (given or {}).items()}
 
 
-def asked_columns(schema: Schema) -> Mapping[str, Column]:
-    """What conditions are on: the modelled columns; of persons whose rows follow one another, what never changes, their
-    number of rows, and columns of their first row, as "first income"."""
-    if not links(schema, schema.person):
+def condition_columns(schema: Schema) -> Mapping[str, Column]:
+    """Return the columns that conditions can be on.
+
+    These are the modelled columns; for longitudinal data, static columns, the number of rows of a person, and columns
+    of the first row, as "first income".
+    """
+    if not has_linked_rows(schema, schema.person):
         return {name: schema[name] for name in schema.modelled}
     wide = linked_views(schema)[0]
-    return {name: wide.begins.columns[column] for name, column in wide.asked.items()}
+    return {name: wide.begins.columns[column] for name, column in wide.person_columns.items()}
 
 
-def _require_asked(schema: Schema, columns: Mapping[str, Column], name: str) -> None:
-    """Refuse what no condition is on."""
+def _require_condition_column(schema: Schema, columns: Mapping[str, Column], name: str) -> None:
+    """Refuse a name that is not a column for conditions."""
     if name in columns:
         return
     known = ", ".join(list(columns)[:20]) + (", ..." if len(columns) > 20 else "")
     if name in schema.modelled:
         raise UsageError(
-            f"given: '{name}' changes from row to row of a person; conditions on persons are on {known}. For others, "
-            "filter samples."
+            f"given: '{name}' changes from row to row of a person; conditions on persons are on {known}. For other "
+            "conditions, filter a sample."
         )
     raise UsageError(f"given: '{name}' is not a modelled column of the schema; it has {known}.")
 
 
 def allowed_codes(schema: Schema, conditions: Conditions) -> dict[int, Mask]:
-    """Masks over base codes by position among the modelled columns, as models take them."""
+    """Return masks over base codes, by position among the modelled columns."""
     return {schema.modelled.index(name): condition.allowed for name, condition in conditions.items()}
 
 
 def wanted_shares(schema: Schema, conditions: Conditions) -> dict[int, Floats]:
-    """How much of each base code is asked for, by position among the modelled columns."""
+    """Return the share of each base code that meets its condition, by position among the modelled columns."""
     return {schema.modelled.index(name): np.where(c.allowed, c.share, 0.0) for name, c in conditions.items()}
 
 
 def restrictions(conditions: Conditions) -> dict[str, Restriction]:
-    """The ranges and points that numbers must keep to."""
+    """Return the ranges and points that numbers are restricted to."""
     return {name: c.restriction for name, c in conditions.items() if c.restriction is not None}
 
 
 def conditions_hold(schema: Schema, conditions: Conditions, table: SampledTable) -> Mask:
-    """The rows that are as asked for."""
+    """Return the rows that meet all conditions."""
     held = (holds(schema[name], condition, table[name]) for name, condition in conditions.items())
     return reduce(np.logical_and, held, np.ones(row_count(table), bool))
 
@@ -109,10 +112,10 @@ def _condition(name: str, column: Column, wanted: Any) -> Condition:
         return _range_condition(name, column, cast("tuple[Any, ...]", wanted), allowed)
     listed = list(cast("list[Any]", wanted)) if isinstance(wanted, list | AbstractSet) else [wanted]
     if not listed:
-        raise UsageError(f"given: the list for '{name}' is empty; name at least one value.")
+        raise UsageError(f"given: the list for '{name}' is empty; give at least one value.")
     if any(value is None for value in listed):
         if column.null_code is None:
-            raise UsageError(f"given: '{name}' is never null by the schema.")
+            raise UsageError(f"given: '{name}' is never null in the schema.")
         allowed[column.null_code] = True
     return _list_condition(name, column, [v for v in listed if v is not None], allowed)
 
@@ -143,12 +146,12 @@ def _range_condition(name: str, column: Column, wanted: tuple[Any, ...], allowed
         allowed[first : last + 1] = True
         return Condition(allowed=allowed)
     if not isinstance(column, Number):
-        raise UsageError(f"given: '{name}' has no order, so it takes values but no range.")
+        raise UsageError(f"given: '{name}' has no order; give values, not a range.")
     return _in_window(column, as_window(name, column, wanted))
 
 
 def within(name: str, column: Number, low: int | float, high: int | float) -> Condition:
-    """What a column must be to lie between two numbers (of a datetime, ticks) inside its bounds."""
+    """Return the condition that a column is between two numbers (ticks for a datetime) inside its bounds."""
     return _in_window(column, _on_multiples(name, column, Window(low=low, high=high)))
 
 
@@ -159,7 +162,7 @@ def _in_window(column: Number, window: Window) -> Condition:
 
 
 def _numeric(column: Number, allowed: Mask, limit: Restriction) -> Condition:
-    """Codes are drawn by the mass of whole cells, so a cell of which only a part is asked for counts by that part."""
+    """Return a condition on numbers, with the share of each cell: codes are drawn by the mass of whole cells."""
     part = covered_widths(column.grid, limit) / column.grid.widths
     share = np.ones(column.size)
     share[: column.grid.cells] = part / part.max()
@@ -167,7 +170,7 @@ def _numeric(column: Number, allowed: Mask, limit: Restriction) -> Condition:
 
 
 def holds(column: Column, condition: Condition, values: Values) -> Mask:
-    """The values of a column that are as asked for."""
+    """Return which values of a column meet its condition."""
     null_wanted = column.null_code is not None and bool(condition.allowed[column.null_code])
     return np.where(values.null, null_wanted, _values_hold(column, condition, values))
 
@@ -185,34 +188,34 @@ def _values_hold(column: Column, condition: Condition, values: Values) -> Mask:
         return np.isin(values.data, np.array(wanted, dtype=np.int64))
     if isinstance(column, Labels):
         return condition.allowed[values.data]
-    return np.zeros(len(values.data), bool)  # a number of which only null is asked for
+    return np.zeros(len(values.data), bool)  # a number for which only null is allowed
 
 
 def as_truth(name: str, value: Any) -> bool:
-    """True or false, in any of the usual words, or as 1 or 0."""
-    truth = truth_of(value)
+    """Parse a boolean, written in any of the usual words or as 1 or 0."""
+    truth = parse_truth(value)
     if truth is None:
-        raise UsageError(f"given: '{name}' is true or false; found {value!r}.")
+        raise UsageError(f"given: '{name}' must be true or false; got {value!r}.")
     return truth
 
 
 def as_label(name: str, column: Labels, value: Any, *, listed_only: bool = False) -> str | int:
-    """A label of the schema (or its label for other values); 1 finds "1", and True "yes" where no label is True."""
+    """Return the matching label of the schema (or its label for other values); 1 matches "1", and True "yes"."""
     known = column.values if listed_only else (*column.values, column.other)
     plain: Any = getattr(value, "item", lambda: value)()  # numpy scalars as plain ones
     if not isinstance(plain, bool) and plain in known:
         return plain
     same = [label for label in known if label is not None and str(label) == str(plain)]
-    if not same and len(column.values) == 2 and truth_of(plain) is not None:
-        same = [label for label in column.values if truth_of(label) is truth_of(plain)]
+    if not same and len(column.values) == 2 and parse_truth(plain) is not None:
+        same = [label for label in column.values if parse_truth(label) is parse_truth(plain)]
     if len(same) == 1:
         return same[0]
     shown = ", ".join(repr(v) for v in known[:12]) + (", ..." if len(known) > 12 else "")
-    raise UsageError(f"given: {value!r} is not a value of '{name}' in the schema, which lists {shown}.")
+    raise UsageError(f"given: {value!r} is not a value of '{name}' in the schema, which has {shown}.")
 
 
 def as_window(name: str, column: Number, ends: tuple[Any, Any]) -> Window:
-    """The part of a closed range that lies inside the bounds of the column; an end None is open."""
+    """Return the part of a closed range inside the bounds of the column; an end of None is open."""
     lower, upper = column.span
     low = lower if ends[0] is None else _end(name, column, ends[0], round_up=True)
     high = upper if ends[1] is None else _end(name, column, ends[1], round_up=False)
@@ -220,7 +223,7 @@ def as_window(name: str, column: Number, ends: tuple[Any, Any]) -> Window:
         raise UsageError(f"given: the range for '{name}' is empty: no value lies between its ends.")
     if low > upper or high < lower:
         span = f"from {shown_number(column, lower)} to {shown_number(column, upper)}"
-        raise UsageError(f"given: '{name}' has no such value: it goes {span} by the schema.")
+        raise UsageError(f"given: '{name}' has no such value: its range is {span} in the schema.")
     return _on_multiples(name, column, Window(low=max(low, lower), high=min(high, upper)))
 
 
@@ -228,7 +231,7 @@ def _end(name: str, column: Number, value: Any, *, round_up: bool) -> int | floa
     if isinstance(column, Datetime):
         return _tick(name, column, value, round_up=round_up)
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | np.number):
-        raise UsageError(f"given: '{name}' is a number; found {value!r}.")
+        raise UsageError(f"given: '{name}' must be a number; got {value!r}.")
     if isinstance(value, numbers.Integral):
         return int(value) if isinstance(column, Integer) else float(value)
     number = float(value)  # type: ignore[arg-type]
@@ -241,15 +244,15 @@ def _end(name: str, column: Number, value: Any, *, round_up: bool) -> int | floa
 
 def _tick(name: str, column: Datetime, value: Any, *, round_up: bool) -> int:
     try:
-        moment = parse_time(value) if isinstance(value, str) else _moment(value)
+        timestamp = parse_time(value) if isinstance(value, str) else _timestamp(value)
     except (TypeError, ValueError):
-        problem = f"given: '{name}' takes dates or times without a zone, as 2024-12-31; found {value!r}."
+        problem = f"given: '{name}' takes dates or times without a zone, as 2024-12-31; got {value!r}."
         raise UsageError(problem) from None
-    micros, unit = (moment - EPOCH) // timedelta(microseconds=1), RESOLUTIONS[column.resolution]
+    micros, unit = (timestamp - EPOCH) // timedelta(microseconds=1), RESOLUTIONS[column.resolution]
     return -(-micros // unit) if round_up else micros // unit
 
 
-def _moment(value: Any) -> datetime:
+def _timestamp(value: Any) -> datetime:
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
     if isinstance(value, datetime):
@@ -260,60 +263,57 @@ def _moment(value: Any) -> datetime:
 
 
 def _on_multiples(name: str, column: Number, window: Window) -> Window:
-    """The same range, refused if it lies between two neighbouring values that the column can take.
-
-    With a step it is moved to the ends of cells, each of which stands for one multiple or several.
-    """
+    """Refuse a range that contains no value of the column; with a step, extend it to the ends of its cells."""
     if isinstance(column, Integer) and column.step is not None:
         low, high = -(-int(window.low) // column.step), int(window.high) // column.step
         if low > high:
-            raise UsageError(f"given: '{name}' has multiples of {column.step}, and none lies in the range asked for.")
+            raise UsageError(f"given: '{name}' has multiples of {column.step}, and none is in the given range.")
         return Window(low=low * column.step, high=(high + 1) * column.step - 1)
     if not isinstance(column, Real) or column.unit is None:
         return window
     if column.step is None and any(window.low <= atom <= window.high for atom in column.atoms):
         return window
-    first, last = span_of(float(window.low), float(window.high), column.unit)
+    first, last = find_multiple_range(float(window.low), float(window.high), column.unit)
     if not first <= last:
         has = f"{column.decimals} decimals" if column.step is None else f"multiples of {column.step:g}"
-        raise UsageError(f"given: '{name}' has {has}, and no such number lies in the range asked for.")
+        raise UsageError(f"given: '{name}' has {has}, and no such number is in the given range.")
     if column.step is None or first == last:
         return window
-    over, under = ratio(column.unit)
+    over, under = get_ratio(column.unit)
     return Window(
         low=(2 * first - 1) * over / under / 2, high=float(np.nextafter((2 * last + 1) * over / under / 2, 0))
     )
 
 
 def shown_number(column: Number, value: int | float) -> str:
-    """A number or moment in words."""
+    """Return a number or timestamp as text."""
     if isinstance(column, Datetime):
-        moment = from_ticks(int(value), column.resolution)
-        return str(moment.date()) if column.resolution == "day" else moment.isoformat()
+        timestamp = from_ticks(int(value), column.resolution)
+        return str(timestamp.date()) if column.resolution == "day" else timestamp.isoformat()
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def parse_given(schema: Schema, texts: Iterable[str]) -> dict[str, Any]:
-    """What `read_conditions` takes, from texts of the form column=value.
+    """Parse texts of the form column=value into the argument of `read_conditions`.
 
     A value is a label, number, date, true, false or null; low..high is a closed range (either end may be left out);
-    commas separate alternatives. A label that holds a comma or dots is found whole first.
+    commas separate alternatives. A label that contains a comma or dots is matched as a whole first.
     """
     given: dict[str, Any] = {}
-    columns = asked_columns(schema)
+    columns = condition_columns(schema)
     for text in texts:
         name, equals, value = _split_text(columns, text)
         if not equals:
-            raise UsageError(f"given: write a condition as column=value; found {text!r}.")
-        _require_asked(schema, columns, name)
+            raise UsageError(f"given: write a condition as column=value; got {text!r}.")
+        _require_condition_column(schema, columns, name)
         if name in given:
-            raise UsageError(f"given: '{name}' is named twice; separate alternatives by commas, as {name}=a,b.")
+            raise UsageError(f"given: '{name}' is given twice; separate alternatives by commas, as {name}=a,b.")
         given[name] = _text_value(name, columns[name], value)
     return given
 
 
 def _split_text(columns: Mapping[str, Column], text: str) -> tuple[str, str, str]:
-    """A column name may hold an equals sign itself; the longest name that fits wins."""
+    """Split column=value; since a column name may contain an equals sign, the longest matching name is used."""
     fitting = [name for name in columns if text.startswith(f"{name}=")]
     if not fitting:
         return text.partition("=")
@@ -349,7 +349,7 @@ def _number(name: str, column: Column, text: str) -> int | float:
             return read(text)
         except ValueError:
             continue
-    raise UsageError(f"given: '{name}' is a number; found {text!r}.")
+    raise UsageError(f"given: '{name}' must be a number; got {text!r}.")
 
 
 def _texts(column: Labels) -> dict[str, str | int]:

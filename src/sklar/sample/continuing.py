@@ -1,12 +1,12 @@
-"""Persons of whom some rows are known: what these lack is drawn, and rows that follow.
+"""Continue trajectories: draw the unknown values of persons' known rows, and their later rows.
 
-How many rows a person has is told by all of its known rows. With m rows, s what never changes and x_1 ... x_k the known
-rows, persons drawn forward have
+The number of rows of a person depends on all of its known rows. With m rows, s the static columns and x_1 ... x_k the
+known rows, persons drawn forward have
 
     P(m | s, x_1 ... x_k)  ~  P(m | s, x_1)  prod_t  P(m - t - 1 | s, x_t, x_t+1) / P(m - t - 1 | s, x_t),
 
-by Bayes' rule in the table of steps, whose last column is how many rows come after. Each of these laws is one of a
-single column given known ones, and is told by particles.
+by Bayes' rule in the table of transitions, whose last column is the number of later rows. Each of these distributions
+is that of a single column given known ones, and is estimated by particles.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ class Given:
     known: Mapping[str, Mask]
 
     def take(self, rows: Ints) -> Given:
-        """Some of the rows."""
+        """Return some of the rows."""
         return Given(values=take(self.values, rows), known={name: mask[rows] for name, mask in self.known.items()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class KnownPersons:
-    """What is known of persons.
+    """The known values of persons.
 
     Attributes:
-        heads: What never changes, a line for each person.
-        rows: What may change, a line for each known row, person by person and in order.
-        person: For each row whose it is.
+        heads: Static columns, one line per person.
+        rows: Other columns, one line per known row, person by person and in order.
+        person: The person of each row.
     """
 
     persons: int
@@ -63,9 +63,9 @@ class ContinuedPersons:
 
     Attributes:
         drawn: All their rows.
-        given: For each row, which of the known ones it is; -1 for rows that were drawn.
-        rows: How the known rows were met.
-        heads: How heads were that have a table of their own; else None.
+        given: For each row, its index among the known rows; -1 for drawn rows.
+        rows: The completion of the known rows.
+        heads: The completion of the parents, if they have a table of their own; else None.
     """
 
     drawn: DrawnPersons
@@ -78,7 +78,7 @@ class ContinuedPersons:
 def continue_persons(
     model: LinkedModel, schema: Schema, known: KnownPersons, rng: np.random.Generator
 ) -> ContinuedPersons:
-    """Draw what is not known of persons, and the rows that follow those that are."""
+    """Draw the unknown values of persons, and the rows that follow the known ones."""
     wide, views = linked_views(schema)
     by = {view.name: view.by for view in views}
     filled = _Filling(model=model, wide=wide, by=by, known=known, rng=rng)
@@ -103,14 +103,14 @@ def continue_persons(
     moving = take(concatenate([rows, added]), order)
     drawn = DrawnPersons(
         persons=known.persons, heads=static, table={**take(static, owner[order]), **moving}, person=owner[order],
-        worth=float(known.persons),
+        effective=float(known.persons),
     )  # fmt: skip
     return ContinuedPersons(drawn=drawn, given=number[order], rows=met, heads=heads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Filling:
-    """What is known, and what draws the rest."""
+    """The known values, and the model that draws the rest."""
 
     model: LinkedModel
     wide: LinkedColumns
@@ -119,7 +119,7 @@ class _Filling:
     rng: np.random.Generator
 
     def history(self) -> tuple[SampledTable, Ints, CompletedRows, CompletedRows | None]:
-        """What never changes, a number of rows, the known rows without gaps, and heads with a table of their own."""
+        """Return static columns, numbers of rows, the completed known rows, and parents with a table of their own."""
         wide, known = self.wide, self.known
         sizes = np.bincount(known.person, minlength=known.persons)
         starts = np.cumsum(sizes) - sizes
@@ -157,30 +157,32 @@ class _Filling:
         by = self.by[table]
         return complete_rows(self.model.part(table), by, known_cells(by, given.values, given.known), self.rng)
 
-    def log_law(self, table: str, values: SampledTable) -> Floats:
-        """Logarithms of the law of how many rows there are, or come after, given these columns of a table."""
+    def log_row_counts(self, table: str, values: SampledTable) -> Floats:
+        """Return log probabilities of the number of rows, or of later rows, given these columns of a table."""
         by, model, more = self.by[table], self.model.part(table), self.wide.tables[table].more
         codes = with_mass(by.schema, model.margins, known_cells(by, values).codes)
         return np.log(law_of_column(model, codes, by.schema.modelled.index(more), self.rng))
 
 
 def _with_known(given: Given, values: SampledTable) -> Given:
-    """More that is known, everywhere."""
+    """Add columns that are known in all rows."""
     whole = {name: np.ones(len(column.null), bool) for name, column in values.items()}
     return Given(values={**given.values, **values}, known={**given.known, **whole})
 
 
 def _numbers(filled: _Filling, static: SampledTable, rows: SampledTable, sizes: Ints, of: Ints) -> Ints:
-    """A number of rows for each of some persons, given all their rows."""
+    """Draw the number of rows of each of some persons, given all their known rows."""
     wide, tables = filled.wide, filled.wide.tables
     most = int(max(filled.model.fewest + filled.model.parts[0].margins[-1].size - 1, sizes.max()))
     log = np.zeros((len(of), most + 1))
     starts = (np.cumsum(sizes) - sizes)[of]
     own, first = take(static, of), take(rows, starts)
     begins = own if PARENT in tables else {**own, **first}
-    _add(log, filled.log_law(wide.begins.name, begins), np.full(len(of), filled.model.fewest), np.arange(len(of)))
+    _add(
+        log, filled.log_row_counts(wide.begins.name, begins), np.full(len(of), filled.model.fewest), np.arange(len(of))
+    )
     if PARENT in tables and tables[FIRST].more:
-        gain = filled.log_law(FIRST, {**own, **first}) - filled.log_law(FIRST, own)
+        gain = filled.log_row_counts(FIRST, {**own, **first}) - filled.log_row_counts(FIRST, own)
         _add(log, gain, np.ones(len(of), np.int64), np.arange(len(of)))
     steps = sizes[of] - 1
     if NEXT in tables and tables[NEXT].more and steps.sum():
@@ -188,7 +190,9 @@ def _numbers(filled: _Filling, static: SampledTable, rows: SampledTable, sizes: 
         place = np.arange(len(who)) - np.repeat(np.cumsum(steps) - steps, steps) + 1
         before = take(rows, starts[who] + place - 1)
         known = {**take(own, who), **{wide.previous[name]: values for name, values in before.items()}}
-        gain = filled.log_law(NEXT, {**known, **take(rows, starts[who] + place)}) - filled.log_law(NEXT, known)
+        gain = filled.log_row_counts(NEXT, {**known, **take(rows, starts[who] + place)}) - filled.log_row_counts(
+            NEXT, known
+        )
         _add(log, gain, place + 1, who)
     log[np.arange(most + 1) < sizes[of][:, None]] = -np.inf
     beyond = np.flatnonzero(~np.isfinite(log).any(axis=1))  # more rows than any person of the model has
@@ -199,16 +203,16 @@ def _numbers(filled: _Filling, static: SampledTable, rows: SampledTable, sizes: 
 
 
 def _add(log: Floats, gain: Floats, least: Ints, who: Ints) -> None:
-    """Add what a law over codes says of numbers of rows, whose least is that of the first code; others cannot be."""
+    """Add log probabilities of codes to those of numbers of rows, code 0 meaning `least`; others become impossible."""
     for number in range(log.shape[1]):
         code = number - least
         inside = (code >= 0) & (code < gain.shape[1])
-        said = np.where(inside, gain[np.arange(len(who)), np.clip(code, 0, gain.shape[1] - 1)], -np.inf)
-        np.add.at(log[:, number], who, said)
+        added = np.where(inside, gain[np.arange(len(who)), np.clip(code, 0, gain.shape[1] - 1)], -np.inf)
+        np.add.at(log[:, number], who, added)
 
 
 def _ended(schema: Schema, wide: LinkedColumns, rows: SampledTable) -> Mask:
-    """Rows that no other comes after."""
+    """Return rows after which no further row is allowed."""
     assert schema.person is not None
     rules = [rule for rule in schema.person.steps
              if isinstance(rule, Never) and all(name.startswith(PREVIOUS) for name in rule.columns)]  # fmt: skip
@@ -219,7 +223,7 @@ def _ended(schema: Schema, wide: LinkedColumns, rows: SampledTable) -> Mask:
 def _follow(
     filled: _Filling, schema: Schema, static: SampledTable, row: SampledTable | None, left: Ints, of: Ints
 ) -> tuple[SampledTable, Ints]:
-    """Rows that follow the last ones of some persons, and whose they are."""
+    """Draw the rows that follow the last ones of some persons; return them and their persons."""
     begun = Begun(static=take(static, of), row=row, left=left[of])
     drawn, who = draw_forward(filled.model, schema, begun, filled.rng)
     fresh = np.ones(len(drawn.person), bool)

@@ -1,4 +1,4 @@
-"""From base codes to values: labels, numbers drawn inside their cells, true or false, and nulls."""
+"""Decode base codes into values: labels, numbers drawn inside their cells, booleans, and nulls."""
 
 from __future__ import annotations
 
@@ -13,14 +13,22 @@ import numpy.typing as npt
 from sklar.arrays import Floats, Ints, Mask
 from sklar.sample.rng import generator
 from sklar.schema.columns import Column, Id, Ignore, Labels
-from sklar.schema.grid import Grid, Unit, into_span, multiples, nearest, ratio, unit_weights
+from sklar.schema.grid import (
+    Grid,
+    Unit,
+    clip_to_multiples,
+    find_multiples,
+    find_nearest_multiple,
+    get_ratio,
+    weigh_multiples,
+)
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
 
 Cells = npt.NDArray[np.integer]
 
-EXACT = 2.0**53
-"""From here on float64 has no digits after the point left to round."""
+MAX_EXACT_FLOAT = 2.0**53
+"""From here on float64 has no digits after the point."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,8 +37,8 @@ class Values:
 
     Attributes:
         data: int64 (integers, integer labels, keys, ticks of datetimes), float64, bool, or int32 positions in `labels`.
-        null: True where the value is missing; `data` then holds a filler.
-        labels: The texts that `data` points to, for columns of text.
+        null: True where the value is missing; `data` is 0 there.
+        labels: For columns of text, the labels that `data` indexes.
     """
 
     data: npt.NDArray[Any]
@@ -42,17 +50,17 @@ SampledTable = Mapping[str, Values]
 
 
 def row_count(table: SampledTable) -> int:
-    """Number of rows."""
+    """Return the number of rows."""
     return len(next(iter(table.values())).data)
 
 
 def take(table: SampledTable, rows: Ints) -> SampledTable:
-    """The listed rows, in that order."""
+    """Return the listed rows, in that order."""
     return {name: replace(v, data=v.data[rows], null=v.null[rows]) for name, v in table.items()}
 
 
 def replace_rows(table: SampledTable, rows: Ints, other: SampledTable, from_rows: Ints) -> SampledTable:
-    """A copy in which the listed rows are those of another table."""
+    """Return a copy in which the listed rows are replaced by rows of another table."""
     out: dict[str, Values] = {}
     for name, v in table.items():
         data, null = v.data.copy(), v.null.copy()
@@ -62,7 +70,7 @@ def replace_rows(table: SampledTable, rows: Ints, other: SampledTable, from_rows
 
 
 def concatenate(tables: Iterable[SampledTable]) -> SampledTable:
-    """Tables of the same columns, one after the other."""
+    """Concatenate tables of the same columns."""
     parts = list(tables)
     if len(parts) == 1:
         return parts[0]
@@ -75,7 +83,7 @@ def concatenate(tables: Iterable[SampledTable]) -> SampledTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Only the values from `low` to `high`, both included."""
+    """A restriction to values from `low` to `high`, both included."""
 
     low: int | float
     high: int | float
@@ -83,7 +91,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellPoints:
-    """Only these values, ascending."""
+    """A restriction to the listed values, in ascending order."""
 
     values: tuple[int, ...] | tuple[float, ...]
 
@@ -92,7 +100,7 @@ Restriction = Window | CellPoints
 
 
 def covered_widths(grid: Grid, limit: Restriction) -> Floats:
-    """How much of each cell a range or list of points covers, in the units of `grid.widths`."""
+    """Return how much of each cell a range or list of points covers, in the units of `grid.widths`."""
     if isinstance(limit, CellPoints):
         values = np.array(limit.values, dtype=grid.starts.dtype)
         first = np.searchsorted(values, grid.starts, side="left")
@@ -110,14 +118,14 @@ def covered_widths(grid: Grid, limit: Restriction) -> Floats:
 
 
 def _length(first: int | float, last: int | float, integer: bool) -> float:
-    """Number of integers from first to last, or length of the interval (one unit in the last place at least)."""
+    """Return the number of integers from first to last, or the length of an interval (at least one float spacing)."""
     if integer:
         return float(int(last) - int(first) + 1)
     return max(float(last) - float(first), float(np.spacing(abs(first))))
 
 
 Heaps = tuple[tuple[float, float], ...]
-"""Units that parts of the numbers of a column are multiples of, and these parts."""
+"""Heaping at round numbers: (unit, share of the numbers that are multiples of it) pairs."""
 
 
 def decode(
@@ -127,10 +135,10 @@ def decode(
     limits: Mapping[str, Restriction] | None = None,
     heaps: Mapping[str, Heaps] | None = None,
 ) -> SampledTable:
-    """Values of the modelled columns by name; keys (`id` columns) are added by `with_keys`.
+    """Decode the modelled columns; keys (`id` columns) are added by `with_keys`.
 
-    Each number gets a place inside its cell; those of some columns keep to ranges or points (`limits`), or heap at
-    round numbers (`heaps`).
+    Numbers are drawn inside their cells, restricted to ranges or points (`limits`), or heaped at round numbers
+    (`heaps`).
     """
     columns, limits, heaps = enumerate(schema.modelled), limits or {}, heaps or {}
     return {
@@ -142,7 +150,7 @@ def decode(
 def decode_column(
     column: Column, codes: Cells, rng: np.random.Generator, limit: Restriction | None = None, heaps: Heaps = ()
 ) -> Values:
-    """Values of one column."""
+    """Decode one column."""
     null = np.zeros(len(codes), bool) if column.null_code is None else codes == column.null_code
     cells = np.where(null, 0, codes) if null.any() else codes
     if isinstance(column, Labels):
@@ -151,12 +159,12 @@ def decode_column(
 
 
 def decode_codes(column: Column, codes: Cells) -> Values:
-    """Values of a column of listed values, where no code stands for several of them."""
+    """Decode a column in which each code is a single value."""
     return decode_column(column, codes, generator(0))  # nothing is drawn inside a cell of one value
 
 
 def decode_missing(column: Column, rows: int) -> Values:
-    """What a missing cell of the column would be, in so many rows: null, `other` or its missing value."""
+    """Return the value of a missing cell, repeated: null, `other` or the column's missing value."""
     null, code = np.full(rows, column.null_code is not None), column.null_code
     if isinstance(column, Labels):
         cells = np.full(rows, 0 if code is not None else column.other_code)
@@ -169,14 +177,14 @@ def decode_missing(column: Column, rows: int) -> Values:
 
 
 def with_keys(schema: Schema, table: SampledTable, rows: int, first_key: int = 1) -> SampledTable:
-    """The table in schema order with fresh keys first_key, first_key + 1, ... in its id columns."""
+    """Return the table in schema order with fresh keys first_key, first_key + 1, ... in its id columns."""
     keys = Values(data=np.arange(first_key, first_key + rows, dtype=np.int64), null=np.zeros(rows, bool))
     kept = {name: column for name, column in schema.items() if not isinstance(column, Ignore)}
     return {name: keys if isinstance(column, Id) else table[name] for name, column in kept.items()}
 
 
 def _decode_labels(column: Labels, cells: Cells, null: Mask) -> Values:
-    """Positions of text labels (the last one is `other`), or the labels themselves if they are integers."""
+    """Return positions of text labels (the last one is `other`), or the labels themselves if they are integers."""
     positions = cells.astype(np.int32)
     labels = (*column.values, column.other)
     if column.integer_labels:
@@ -209,14 +217,14 @@ def put_on_heaps(
     heaps: Heaps,
     rng: np.random.Generator,
 ) -> npt.NDArray[Any]:
-    """Some of the drawn numbers as round ones of their cells: in a cell each unit has its part times what it holds.
+    """Replace some drawn numbers by round ones of their cells; the weight of a unit is its share times its multiples.
 
-    Where a cell (inside the window) holds no multiple of any unit, and for the part that has none, numbers stay.
+    Numbers stay as drawn in cells (inside the window) without a multiple of any unit.
     """
     first, stop = _cell_ends(column, window)
-    base = unit_weights(first, stop, column.unit) * max(1.0 - sum(part for _, part in heaps), 0.0)
+    base = weigh_multiples(first, stop, column.unit) * max(1.0 - sum(part for _, part in heaps), 0.0)
     units = [Fraction(repr(unit)) for unit, _ in heaps]
-    held = [part * unit_weights(first, stop, unit) for unit, (_, part) in zip(units, heaps, strict=True)]
+    held = [part * weigh_multiples(first, stop, unit) for unit, (_, part) in zip(units, heaps, strict=True)]
     rising = np.cumsum([base, *held], axis=0)
     place = rng.random(len(cells)) * rising[-1].take(cells)
     out, u = drawn.copy(), rng.random(len(cells))
@@ -227,7 +235,7 @@ def put_on_heaps(
 
 
 def _cell_ends(column: Integer | Real, window: Window | None) -> tuple[Floats, Floats]:
-    """First value of each cell, and where it ends, inside the window."""
+    """Return the first value and the end of each cell inside the window."""
     grid, (low, high) = column.grid, column.span if window is None else (window.low, window.high)
     first = np.maximum(grid.starts.astype(np.float64), float(low))
     after = float(high) + 1.0 if grid.integer else np.nextafter(float(high), np.inf)
@@ -235,7 +243,7 @@ def _cell_ends(column: Integer | Real, window: Window | None) -> tuple[Floats, F
 
 
 def _zero_where(null: Mask, data: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The filler of nulls is zero, so that nothing about a null depends on the draw."""
+    """Set nulls to zero, so that nothing about a null depends on the draw."""
     if null.any():
         data = data.copy()
         data[null] = 0
@@ -243,7 +251,7 @@ def _zero_where(null: Mask, data: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def draw_integers(grid: Grid, cells: Cells, window: Window | None, rng: np.random.Generator) -> Ints:
-    """Integers (multiples of the grid's step) uniform on those of each row's cell; exact over all of 64 bits."""
+    """Draw integers (multiples of the grid's step) uniformly in each row's cell; exact over all 64 bits."""
     step = np.int64(grid.step)
     first = grid.starts // step
     last = np.append(first[1:], np.int64(grid.stop // int(step))) - 1
@@ -259,7 +267,7 @@ def draw_integers(grid: Grid, cells: Cells, window: Window | None, rng: np.rando
 
 
 def draw_points(grid: Grid, cells: Cells, points: CellPoints, rng: np.random.Generator) -> npt.NDArray[np.generic]:
-    """Each row's value is one of the listed points in its cell, all equally likely."""
+    """Draw one of the listed points in each row's cell, all equally likely."""
     values = np.array(points.values, dtype=grid.starts.dtype)
     first = np.searchsorted(values, grid.starts, side="left")
     stop = np.append(first[1:], len(values))
@@ -268,10 +276,10 @@ def draw_points(grid: Grid, cells: Cells, points: CellPoints, rng: np.random.Gen
 
 
 def draw_reals(column: Real, cells: Cells, window: Window | None, rng: np.random.Generator) -> Floats:
-    """Reals uniform inside each row's cell, on the column's decimals or multiples of its step if it has any.
+    """Draw reals uniformly in each row's cell, on the column's decimals or multiples of its step if it has any.
 
-    With these, all multiples in the cell are equally likely; a cell without any gives the one inside
-    the bounds that is nearest to its middle. Declared atoms come out exactly as declared.
+    Then all multiples in the cell are equally likely; a cell without any gives the multiple inside the bounds that is
+    nearest to its middle. Declared atoms are returned exactly.
     """
     low, high = (column.lower, column.upper) if window is None else (float(window.low), float(window.high))
     first, stop = _cell_ends(column, window)
@@ -282,16 +290,16 @@ def draw_reals(column: Real, cells: Cells, window: Window | None, rng: np.random
     np.minimum(drawn, np.nextafter(stop, -np.inf).take(cells), out=drawn)
     if column.unit is None:
         return drawn
-    over, under = ratio(column.unit)
-    rounded = into_span(_on_multiples(u, cells, first, stop, column.unit), low, high, column.unit)
+    over, under = get_ratio(column.unit)
+    rounded = clip_to_multiples(_on_multiples(u, cells, first, stop, column.unit), low, high, column.unit)
     declared = np.isin(column.grid.starts, column.atoms)[cells]
-    keep = declared | (np.abs(drawn) * under / over >= EXACT)
+    keep = declared | (np.abs(drawn) * under / over >= MAX_EXACT_FLOAT)
     return np.where(keep, drawn, rounded)
 
 
 def _on_multiples(u: Floats, cells: Cells, first: Floats, stop: Floats, unit: Unit) -> Floats:
-    over, under = ratio(unit)
-    start, count = multiples(first, stop, unit)
+    over, under = get_ratio(unit)
+    start, count = find_multiples(first, stop, unit)
     steps = np.minimum(np.floor(u * count[cells]), count[cells] - 1)
     on_grid = (start[cells] + steps) * over / under
-    return np.where(count[cells] > 0, on_grid, nearest(first, stop, unit)[cells]) + 0.0  # no -0.0
+    return np.where(count[cells] > 0, on_grid, find_nearest_multiple(first, stop, unit)[cells]) + 0.0  # no -0.0

@@ -1,4 +1,4 @@
-"""One block of a sample: codes from the model, values inside their cells, and the rules and conditions on rows."""
+"""Draw one block of a sample: codes from the model, values inside their cells, rules and conditions on rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sklar.sample.assemble import assemble
 from sklar.sample.conditions import Condition, Conditions, conditions_hold, read_conditions, restrictions, wanted_shares
 from sklar.sample.decode import SampledTable, Values, concatenate, decode, row_count, take, with_keys
 from sklar.sample.persons import DrawnPersons, draw_persons, draw_rows_of_persons
-from sklar.sample.raking import Law
+from sklar.sample.raking import ViewSampler
 from sklar.sample.rng import generator, seed_entropy, substream
 from sklar.sample.rules.enforce import Drawn, enforce
 from sklar.sample.rules.totals import meet_totals
@@ -30,16 +30,16 @@ from sklar.schema.table import Schema
 
 Given = Mapping[str, Any] | None
 """Conditions on columns, as read by `read_conditions`."""
-Told = Callable[[int], None]
-"""Told how many more rows there are."""
+RowsProgress = Callable[[int], None]
+"""Progress callback: called with the number of rows that were drawn."""
 
-MOST_ROWS_AT_ONCE = 200_000_000
-"""A sample in memory is refused beyond this; streams have no limit."""
+MAX_SAMPLE_ROWS = 200_000_000
+"""Maximum number of rows of a sample in memory; streams have no limit."""
 BLOCK_ROWS = 65_536
-"""Rows of a stream drawn at a time, each block by its own generator. Part of what a seed means: do not change it."""
+"""Rows of a stream drawn at a time, each block by its own generator. The rows of a seed depend on it: do not change."""
 
 
-def sample_with_worth(
+def draw_sample(
     sampler: TableModel,
     schema: Schema,
     rows: int,
@@ -47,16 +47,15 @@ def sample_with_worth(
     seed: int | None = None,
     given: Given = None,
     iid: bool = False,
-    drawn: Told | None = None,
+    drawn: RowsProgress | None = None,
 ) -> tuple[SampledTable, float]:
-    """A sample in memory, and how many independent rows it is worth (fewer if conditions are rare).
+    """Draw a sample in memory; return it with its effective sample size, which is smaller if conditions are rare.
 
-    The same seed gives the same sample. Rows are independent if so asked (`iid`); by default totals vary less than
-    those of independent rows would. `drawn` is told how many more rows there are.
+    The same seed gives the same sample. By default totals vary less than those of independent rows (`iid`).
     """
     rows = whole_number(rows, "the number of rows")
-    if rows > MOST_ROWS_AT_ONCE:
-        raise UsageError(f"a sample in memory has at most {MOST_ROWS_AT_ONCE:,} rows; stream a larger one in batches.")
+    if rows > MAX_SAMPLE_ROWS:
+        raise UsageError(f"a sample in memory has at most {MAX_SAMPLE_ROWS:,} rows; stream a larger one in batches.")
     conditions = read_conditions(schema, given)
     return draw_block(sampler, schema, rows, generator(seed), conditions, rounded=not iid, drawn=drawn)
 
@@ -71,19 +70,19 @@ def draw_block(
     *,
     rounded: bool = False,
     first_key: int = 1,
-    drawn: Told | None = None,
+    drawn: RowsProgress | None = None,
 ) -> tuple[SampledTable, float]:
-    """Rows that obey all conditions and rules, with keys from `first_key` on, and what they are worth.
+    """Draw rows that obey all conditions and rules, with keys from `first_key` on; return the effective size, too.
 
-    Their order tells nothing: rows that were chosen together, each in view of those before, are shuffled at the end.
+    Rows that are not independent are shuffled at the end, so that their order contains no information.
     """
     if isinstance(sampler, LinkedModel):
         if schema.person is not None and schema.person.parents is not None:
-            raise UsageError("this model tells two tables: draw whole persons with sample_persons")
-        law = _law(sampler, schema, rng, conditions, rounded)
-        found = draw_rows_of_persons(sampler, schema, rows, law, rng, rounded and _of_static(schema, conditions))
-        return _keyed(schema, found, first_key), rows * found.worth / found.persons
-    table, worth = _draw_rows(sampler, schema, rows, rng, conditions, rounded=rounded, told=drawn)
+            raise UsageError("this model has two tables: draw whole persons with sample_persons")
+        draw_view = _view_sampler(sampler, schema, rng, conditions, rounded)
+        found = draw_rows_of_persons(sampler, schema, rows, draw_view, rng, rounded and _of_static(schema, conditions))
+        return _keyed(schema, found, first_key), rows * found.effective / found.persons
+    table, effective = _draw_rows(sampler, schema, rows, rng, conditions, rounded=rounded, progress=drawn)
     if totals := not conditions and any(isinstance(rule, Totals) for rule in schema.rules):
 
         def more(count: int, given: Mapping[str, Any]) -> SampledTable:
@@ -92,7 +91,7 @@ def draw_block(
         table = meet_totals(schema, table, more, rng)
     if rounded or conditions or totals:
         table = take(table, rng.permutation(rows))
-    return with_keys(schema, table, rows, first_key), worth
+    return with_keys(schema, table, rows, first_key), effective
 
 
 @one_blas_thread()
@@ -105,21 +104,21 @@ def sample_persons(
     given: Given = None,
     iid: bool = False,
 ) -> tuple[dict[str, SampledTable], float]:
-    """So many whole persons in memory, each with its rows one after the other, and what they are worth.
+    """Draw whole persons in memory, each with its rows in order; return tables by name and the effective size.
 
-    The tables are by name: of two, the parents and the rows that belong to them, which have their keys; else one.
+    With two tables these are the parents and their rows, which have the parents' keys; otherwise there is one.
     """
     rng, persons = generator(seed), whole_number(persons, "the number of persons")
     conditions = read_conditions(schema, given)
-    if persons > MOST_ROWS_AT_ONCE // sampler.parts[0].margins[-1].size:
-        raise UsageError(f"a sample in memory has at most {MOST_ROWS_AT_ONCE:,} rows; stream a larger one in batches.")
-    law = _law(sampler, schema, rng, conditions, not iid)
-    found = draw_persons(sampler, schema, persons, law, rng, not iid and _of_static(schema, conditions))
-    return keyed_tables(schema, found), found.worth
+    if persons > MAX_SAMPLE_ROWS // sampler.parts[0].margins[-1].size:
+        raise UsageError(f"a sample in memory has at most {MAX_SAMPLE_ROWS:,} rows; stream a larger one in batches.")
+    draw_view = _view_sampler(sampler, schema, rng, conditions, not iid)
+    found = draw_persons(sampler, schema, persons, draw_view, rng, not iid and _of_static(schema, conditions))
+    return keyed_tables(schema, found), found.effective
 
 
 def keyed_tables(schema: Schema, found: DrawnPersons) -> dict[str, SampledTable]:
-    """Rows of persons with fresh keys, and where these have a table of their own, the persons."""
+    """Return the rows of persons with fresh keys, and the parents if they have a table of their own."""
     assert schema.person is not None
     names, rows = schema.person.parents, _keyed(schema, found)
     if names is None:
@@ -128,25 +127,26 @@ def keyed_tables(schema: Schema, found: DrawnPersons) -> dict[str, SampledTable]
     return {names.table: {names.key: key, **found.heads}, names.rows: rows}
 
 
-def _law(sampler: LinkedModel, schema: Schema, rng: np.random.Generator, conditions: Conditions, rounded: bool) -> Law:
-    """What draws rows of the tables that tell persons, with what is asked of each."""
+def _view_sampler(
+    sampler: LinkedModel, schema: Schema, rng: np.random.Generator, conditions: Conditions, rounded: bool
+) -> ViewSampler:
+    """Return a function that draws rows of each view of longitudinal data, under the conditions on it."""
     wide, views = linked_views(schema)
     declared = {view.name: view.by.declared for view in views}
     asked: dict[str, dict[str, Condition]] = {name: {} for name in declared}
     for name, condition in conditions.items():
         for table in declared if name in wide.static else (wide.begins.name,):
-            asked[table][wide.asked[name]] = condition
+            asked[table][wide.person_columns[name]] = condition
     return lambda name, rows: _draw_rows(sampler.part(name), declared[name], rows, rng, asked[name], rounded=rounded)
 
 
 def _of_static(schema: Schema, conditions: Conditions) -> bool:
-    """Whether all that is asked of persons is what never changes: then every table that tells them tells it too, so
-    that what is expected of their rows is known."""
+    """Return whether conditions are on static columns only: then the expected counts of every view are known."""
     return set(conditions) <= set(linked_views(schema)[0].static)
 
 
 def _keyed(schema: Schema, found: DrawnPersons, first_key: int = 1) -> SampledTable:
-    """The rows with fresh keys: of the person in the key of the schema, of the row in its other id columns."""
+    """Return rows with fresh keys: of the person in the person's key, of the row in other id columns."""
     assert schema.person is not None
     table = with_keys(schema, found.table, len(found.person), first_key)
     key = Values(data=found.person + first_key, null=np.zeros(len(found.person), bool))
@@ -161,24 +161,24 @@ def _draw_rows(
     conditions: Conditions,
     *,
     rounded: bool = False,
-    told: Told | None = None,
+    progress: RowsProgress | None = None,
 ) -> tuple[SampledTable, float]:
-    """Rows that obey all conditions and every rule on rows, and what they are worth."""
-    drawn = worth = 0.0
+    """Draw rows that obey all conditions and every rule on rows; return their effective sample size, too."""
+    drawn = effective = 0.0
     by = fitted_coordinates(schema, (margin.column for margin in sampler.margins))
     sampler = in_proportion(sampler, by.schema.modelled, by.rows_of_person)
     asked = on_coordinates(by, conditions)
     heaps = {margin.column: margin.heaps for margin in sampler.margins if margin.heaps}
 
     def draw(count: int, first: bool = False) -> Drawn:
-        nonlocal drawn, worth
-        tell = told if first and told is not None else _tell_nobody
-        codes, found = _codes(sampler, by.schema, count, rng, asked, rounded=rounded and first, tell=tell)
-        drawn, worth = drawn + count, worth + found
+        nonlocal drawn, effective
+        report = progress if first and progress is not None else _no_progress
+        codes, found = _codes(sampler, by.schema, count, rng, asked, rounded=rounded and first, report=report)
+        drawn, effective = drawn + count, effective + found
         return assemble(by, decode(by.schema, codes, rng, restrictions(asked), heaps), rng)
 
-    as_asked = partial(conditions_hold, schema, conditions) if conditions else None
-    return enforce(schema, draw(rows, first=True), draw, rng, as_asked), rows * worth / drawn
+    meets_conditions = partial(conditions_hold, schema, conditions) if conditions else None
+    return enforce(schema, draw(rows, first=True), draw, rng, meets_conditions), rows * effective / drawn
 
 
 def _codes(
@@ -189,28 +189,28 @@ def _codes(
     conditions: Conditions,
     *,
     rounded: bool,
-    tell: Told,
+    report: RowsProgress,
 ) -> tuple[Codes, float]:
-    """Codes of rows, and how many independent rows they are worth."""
+    """Draw codes of rows; return their effective sample size, too."""
     if rounded and not conditions and isinstance(sampler, InParts):
-        parts = _telling(sampler.rounded_parts(rows, rng), tell)
+        parts = _with_progress(sampler.rounded_parts(rows, rng), report)
         return joined(parts, rows, len(sampler.margins)), float(rows)
     if conditions:
         found = simulate_given(sampler, rows, wanted_shares(schema, conditions), rng)
     else:
         found = (sampler.simulate_rounded if rounded else sampler.simulate)(rows, rng), float(rows)
-    tell(rows)
+    report(rows)
     return found
 
 
-def _telling(parts: Iterator[Codes], tell: Told) -> Iterator[Codes]:
+def _with_progress(parts: Iterator[Codes], report: RowsProgress) -> Iterator[Codes]:
     for part in parts:
-        tell(len(part))
+        report(len(part))
         yield part
 
 
-def _tell_nobody(more: int) -> None:
-    """Where nobody asked."""
+def _no_progress(more: int) -> None:
+    """Ignore progress."""
 
 
 def stream_tables(
@@ -222,9 +222,9 @@ def stream_tables(
     batch_rows: int = BLOCK_ROWS,
     given: Given = None,
 ) -> Iterator[SampledTable]:
-    """Independent rows in batches of `batch_rows` (the last may be shorter), in memory of one batch and one block.
+    """Yield independent rows in batches of `batch_rows` (the last may be shorter), in bounded memory.
 
-    Arguments are checked at once, not at the first batch.
+    Arguments are validated at once, not at the first batch.
     """
     rows, batch_rows = whole_number(rows, "the number of rows"), whole_number(batch_rows, "batch_rows")
     conditions = read_conditions(schema, given)
@@ -234,9 +234,9 @@ def stream_tables(
 def blocks_of(
     sampler: TableModel, schema: Schema, rows: range, entropy: int, conditions: Conditions
 ) -> Iterator[SampledTable]:
-    """The blocks of some rows of an endless stream, the same whoever draws them and whatever else is drawn.
+    """Yield the blocks of some rows of an infinite stream; they depend on entropy and position alone.
 
-    Rows are places in the stream, the first at the start of a block; `seed_entropy` gives what fixes the stream.
+    Rows are positions in the stream, the first at the start of a block; `entropy` comes from `seed_entropy`.
     """
     for start in range(rows.start, rows.stop, BLOCK_ROWS):
         count, rng = min(BLOCK_ROWS, rows.stop - start), substream(entropy, start // BLOCK_ROWS)
@@ -244,7 +244,7 @@ def blocks_of(
 
 
 def _batches(blocks: Iterator[SampledTable], batch_rows: int) -> Iterator[SampledTable]:
-    """The same rows regrouped."""
+    """Regroup rows into batches."""
     waiting: list[SampledTable] = []
     held = 0
     for block in blocks:

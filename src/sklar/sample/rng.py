@@ -12,30 +12,30 @@ from sklar.given_numbers import is_whole, shown
 
 
 def seed_entropy(seed: int | None) -> int:
-    """The number that fixes every stream: the seed itself, or fresh entropy of the system if there is none."""
+    """Return the number that determines every stream: the seed itself, or fresh entropy of the system without one."""
     if seed is None:
         return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
     if not is_whole(seed, 0):
-        raise UsageError(f"seed must be a whole number of at least 0, or left out; found {shown(seed)}.")
+        raise UsageError(f"seed must be a whole number of at least 0, or omitted; got {shown(seed)}.")
     return int(seed)
 
 
 def generator(seed: int | None) -> np.random.Generator:
-    """The generator of a whole sample."""
+    """Return the generator of a whole sample."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed_entropy(seed))))
 
 
 def substream(entropy: int, index: int) -> np.random.Generator:
-    """The generator of block `index`: it depends on these two numbers only, not on which worker asks, or when."""
+    """Return the generator of block `index`; it depends on these two numbers only."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=(index,))))
 
 
 def substreams(seed: int | None, count: int) -> tuple[np.random.Generator, ...]:
-    """`count` independent generators; the first ones stay the same when more are asked for."""
+    """Return `count` independent generators; the first ones do not depend on `count`."""
     entropy = seed_entropy(seed)
     return tuple(substream(entropy, index) for index in range(count))
 
 
 def named_streams(entropy: int, offset: int = 0) -> Callable[[str], np.random.Generator]:
-    """A generator for each purpose, by its name: what one purpose draws does not move another."""
+    """Return a function from names to generators: draws of one name do not affect another."""
     return lambda name: substream(entropy, offset + zlib.crc32(name.encode()))

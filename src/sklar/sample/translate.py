@@ -1,9 +1,9 @@
-"""Conditions on declared columns as conditions on the coordinates that a model draws.
+"""Translate conditions on declared columns into conditions on the coordinates that a model draws.
 
-A condition on a column that is a coordinate stands as it is; one on a function of another column is one on its
-argument, and one on a dummy column is one on the category it belongs to. Columns that are filled together are asked for
-together. A range of a sum bounds each of its parts, and one of a column that a difference or ratio tells its anchor.
-What cannot be said of a coordinate is left to rejection: rows that are not as asked for are drawn again.
+A condition on a column that is a coordinate stays as it is; one on a function of another column becomes one on its
+argument, and one on a dummy column one on its category. Columns that are filled together share the condition of being
+filled. A range of a sum bounds each of its parts, and a range of a column given by a difference or ratio bounds its
+anchor. What cannot be expressed on coordinates is left to rejection: rows that do not meet it are drawn again.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from sklar.schema.numbers import Integer, Ranged, Real
 from sklar.schema.rules import Function, Sum, Together, computing_order
 from sklar.schema.table import Schema
 
-HAIR = 1e-9
-"""Relative: bounds of parts are so much wider than those of their sum, which is rounded."""
+RELATIVE_SLACK = 1e-9
+"""Bounds of parts are wider by this part than those of their sum, which is rounded."""
 
 
 def on_coordinates(by: Coordinates, conditions: Conditions) -> Conditions:
-    """What is asked of the coordinates of a model; rows must still be checked for what is asked of the columns."""
+    """Return conditions on the coordinates of a model; rows must still be checked for the conditions on columns."""
     return _translated(by, _with_companions(by.declared, conditions))[0]
 
 
 def exactly_on_coordinates(by: Coordinates, conditions: Conditions) -> Conditions:
-    """The same where coordinates tell all that is asked for.
+    """Return equivalent conditions on coordinates.
 
     Raises:
         UsageError: A condition is on a column that is computed from several coordinates.
@@ -47,14 +47,15 @@ def exactly_on_coordinates(by: Coordinates, conditions: Conditions) -> Condition
     asked, left = _translated(by, conditions)
     if left:
         raise UsageError(
-            f"given: '{left[0]}' is computed from '{by.telling(left[0])}' and others, so no count of it was released"
+            f"given: '{left[0]}' is computed from '{by.find_coordinate(left[0])}' and others, so no count of it was "
+            "released"
         )
     return asked
 
 
 def _translated(by: Coordinates, conditions: Conditions) -> tuple[dict[str, Condition], list[str]]:
-    """Conditions on coordinates, and the columns of which these do not tell all."""
-    asked, told, left = dict(conditions), by.told_by, list[str]()
+    """Return conditions on coordinates, and the columns for which these are not sufficient."""
+    asked, told, left = dict(conditions), by.coordinate_of_column, list[str]()
     for rule in reversed(computing_order(by.declared.rules)):
         if rule.gives in asked and rule.gives not in told:
             condition = asked.pop(rule.gives)
@@ -84,7 +85,7 @@ def _translated(by: Coordinates, conditions: Conditions) -> tuple[dict[str, Cond
 
 
 def _with_companions(schema: Schema, conditions: Conditions) -> dict[str, Condition]:
-    """Where a column must be filled, so must those that are null together with it, and what it depends on is known."""
+    """Add that columns which are null together with a filled one are filled, with the values this depends on."""
     asked = dict(conditions)
     for rule in schema.rules:
         if isinstance(rule, Together) and any(
@@ -106,7 +107,7 @@ def _filled(column: Column) -> Condition:
 
 
 def _on_null(difference: Column, column: Column, condition: Condition) -> Condition:
-    """All values of a difference if any of its column is asked for, and null if that is."""
+    """Allow all values of a difference if any value of its column is allowed, and null if that is."""
     allowed = np.full(difference.size, bool(condition.allowed[: column.value_cells].any()))
     if difference.null_code is not None:
         allowed[difference.null_code] = _may_be_null(column, condition)
@@ -114,14 +115,14 @@ def _on_null(difference: Column, column: Column, condition: Condition) -> Condit
 
 
 def _on_choice(by: Coordinates, part: DummyChoice, name: str, condition: Condition) -> Condition:
-    """The values of a category by which a dummy column is as asked for."""
+    """Allow the values of a category for which a dummy column meets its condition."""
     column, place = by.schema[part.name], np.arange(by.schema.size(part.name))
     image = switched(by.declared[name], place == part.columns.index(name), place == column.null_code)
     return Condition(allowed=holds(by.declared[name], condition, image))
 
 
 def _on_argument(by: Coordinates, rule: Function, condition: Condition) -> Condition:
-    """The cells of the argument that hold a value which is mapped to what is asked for."""
+    """Allow the cells of the argument with a value whose image meets the condition."""
     of = by.declared[rule.of]
     codes, values = _all_values(of)
     image = apply_function(by.declared, rule, {rule.of: values})
@@ -132,7 +133,7 @@ def _on_argument(by: Coordinates, rule: Function, condition: Condition) -> Condi
 
 
 def _on_anchor(schema: Schema, part: Difference | Quotient, condition: Condition) -> dict[str, Condition]:
-    """The range that the anchor of a difference or ratio must lie in, if it is known and the column is as asked for."""
+    """Return the range of the anchor of a difference or ratio, if it is not null and the column meets its condition."""
     limit, anchor = condition.restriction, schema[part.anchor]
     if limit is None or _may_be_null(schema[part.column], condition):
         return {}
@@ -141,7 +142,7 @@ def _on_anchor(schema: Schema, part: Difference | Quotient, condition: Condition
         reach = low / part.most, high / part.least if part.least > 0 else math.inf
     else:
         reach = (low - part.most, high - part.least) if part.above else (low + part.least, high + part.most)
-    slack = HAIR * max(abs(low), abs(high)) if isinstance(anchor, Real) else 0
+    slack = RELATIVE_SLACK * max(abs(low), abs(high)) if isinstance(anchor, Real) else 0
     found = _window(schema, part.anchor, (reach[0] - slack, reach[1] + slack))
     if found is None:
         return {}
@@ -154,13 +155,13 @@ def _ends(limit: Restriction) -> tuple[int | float, int | float]:
 
 
 def _on_parts(schema: Schema, rule: Sum, condition: Condition) -> dict[str, Condition]:
-    """The range that each part of a sum must lie in if the total is as asked for, whatever the other parts are."""
+    """Return the range of each part of a sum if the total meets its condition, whatever the other parts are."""
     total, limit = schema[rule.total], condition.restriction
     if limit is None or _may_be_null(total, condition):
         return {}
     low, high = _ends(limit)
     rounded = 0.0 if rule.exact else 0.5 * 10.0 ** -(getattr(total, "decimals", None) or 0)
-    slack = rounded + HAIR * max(abs(low), abs(high), abs(rule.offset))
+    slack = rounded + RELATIVE_SLACK * max(abs(low), abs(high), abs(rule.offset))
     ends = {name: sorted(factor * end for end in cast(Ranged, schema[name]).span) for name, factor in rule.factors}
     asked: dict[str, Condition] = {}
     for name, factor in rule.factors:
@@ -173,9 +174,9 @@ def _on_parts(schema: Schema, rule: Sum, condition: Condition) -> dict[str, Cond
 
 
 def _window(schema: Schema, name: str, reach: tuple[int | float, int | float]) -> Condition | None:
-    """A column between two numbers; None if that leaves out none of its values, or leaves none.
+    """Return the condition that a column is between two numbers; None if that excludes none of its values, or all.
 
-    (Then no row can be as asked for, which those who draw them will find.)
+    (In the latter case no row can meet the conditions, which drawing rows will show.)
     """
     column = cast(Number, schema[name])
     lower, upper = column.span
@@ -190,12 +191,12 @@ def _window(schema: Schema, name: str, reach: tuple[int | float, int | float]) -
 
 
 def _on_calendar(by: Coordinates, parts: Sequence[CalendarPart], condition: Condition) -> dict[str, Condition]:
-    """For each part of a calendar, the numbers that the moments asked for have."""
+    """Allow, for each calendar part, the numbers that timestamps meeting the condition have."""
     calendar, column = parts[0].calendar, by.declared[parts[0].column]
-    null, any_moment = column.null_code, condition.restriction is None and bool(condition.allowed[0])
-    apart, asked = calendar.take_apart(_telling_moments(calendar, condition.restriction)), dict[str, Condition]()
+    null, any_time = column.null_code, condition.restriction is None and bool(condition.allowed[0])
+    apart, asked = calendar.take_apart(_representative_times(calendar, condition.restriction)), dict[str, Condition]()
     for part in parts:
-        allowed = np.full(by.schema.size(part.name), any_moment)
+        allowed = np.full(by.schema.size(part.name), any_time)
         allowed[apart[part.part] - calendar.ends[part.part][0]] = True
         if null is not None:
             allowed[-1] = condition.allowed[null]
@@ -203,8 +204,8 @@ def _on_calendar(by: Coordinates, parts: Sequence[CalendarPart], condition: Cond
     return asked
 
 
-def _telling_moments(calendar: Calendar, limit: Restriction | None) -> Ints:
-    """Moments that have, between them, every part that a moment asked for can have."""
+def _representative_times(calendar: Calendar, limit: Restriction | None) -> Ints:
+    """Return timestamps that together have every calendar part of timestamps within the limit."""
     if limit is None:
         return np.zeros(0, dtype=np.int64)
     if isinstance(limit, CellPoints):
@@ -212,12 +213,12 @@ def _telling_moments(calendar: Calendar, limit: Restriction | None) -> Ints:
     hours = np.arange(24) * (calendar.ticks_per_day // 24) if "hour" in calendar.parts else np.zeros(1, np.int64)
     day = calendar.ticks_per_day
     days = np.arange(limit.low // day, limit.high // day + 1, dtype=np.int64) * day
-    moments = np.append((days[:, None] + hours).ravel(), [int(limit.low), int(limit.high)])
-    return moments[(moments >= limit.low) & (moments <= limit.high)]
+    times = np.append((days[:, None] + hours).ravel(), [int(limit.low), int(limit.high)])
+    return times[(times >= limit.low) & (times <= limit.high)]
 
 
 def _all_values(column: Column) -> tuple[np.ndarray, Values]:
-    """Every value that a column of listed values can have, null too, and its base code."""
+    """Return the base code of every value of a column of listed values, including null, and the values."""
     if not isinstance(column, Integer):
         codes = np.arange(column.size)
         return codes, decode_codes(column, codes)
@@ -229,7 +230,7 @@ def _all_values(column: Column) -> tuple[np.ndarray, Values]:
 
 
 def _both(one: Condition | None, other: Condition) -> Condition:
-    """Both conditions at once; of two that cut cells, the first does."""
+    """Return the conjunction of two conditions; if both restrict values inside cells, the first restriction is kept."""
     if one is None:
         return other
     return replace(one if one.restriction is not None else other, allowed=one.allowed & other.allowed)

@@ -1,6 +1,6 @@
 """Public facts about a table: kinds, domains, grids, provenance, rules between columns. Never read from rows.
 
-Nothing here may import any other room. Start with `columns` and `numbers` (the kinds of columns), then `table` (the
+This package imports no other package. Start with `columns` and `numbers` (the kinds of columns), then `table` (the
 schema itself), `persons` and `rules`, which give the `coordinates` that models measure; `toml` and `sdv` are its forms
 on disk.
 """

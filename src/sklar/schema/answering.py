@@ -1,4 +1,4 @@
-"""Answers to the questions of a drafted schema, as words: what a terminal hears and a page is sent."""
+"""Answers to the questions of a drafted schema, as text from a terminal or a web page."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sklar.errors import UsageError
-from sklar.schema.confirming import PERSON, fact_from_text
+from sklar.schema.confirming import PERSON, parse_fact
 from sklar.schema.toml import KINDS
 
 if TYPE_CHECKING:
     from sklar.schema.table import Schema
 
-ASKED = ("kind", "lower", "upper", "values", "decimals", "nullable")
-"""Facts that an edit asks for one by one; others are said in one line, as bins=50."""
+EDITED_FACTS = ("kind", "lower", "upper", "values", "decimals", "nullable")
+"""Facts that an edit prompts for one by one; others are given in one line, as bins=50."""
 
 
-def answered(schema: Schema, column: str, way: str, said: Mapping[str, str] | None = None, by: str = "") -> Schema:
-    """The schema after one answer.
+def answer_question(
+    schema: Schema, column: str, way: str, said: Mapping[str, str] | None = None, by: str = ""
+) -> Schema:
+    """Return the schema after one answer.
 
     Args:
         schema: A schema with questions.
-        column: The column, the rule as "rule 1" or the step as "step 1" that is answered for.
-        way: "yes" (known without these rows, and right), "edit" (right is what is said, and the rest as it stands),
-            "pay" (bounds or values are to be measured) or "ignore" (leave it out).
-        said: Facts of an edit as somebody writes them.
+        column: The column, the rule as "rule 1" or the step as "step 1" that is answered.
+        way: "yes" (known without these rows, and right), "edit" (right with the given corrections), "pay" (bounds or
+            values are to be measured) or "ignore" (leave it out).
+        said: Facts of an edit as text.
         by: Who answers.
     """
     if way == "pay":
@@ -41,11 +43,11 @@ def answered(schema: Schema, column: str, way: str, said: Mapping[str, str] | No
 
 
 def facts_from_texts(schema: Schema, name: str, said: Mapping[str, str]) -> dict[str, Any]:
-    """Facts of a column from what somebody wrote, read as its kind, or the kind that is said, has them."""
+    """Return facts of a column from what somebody wrote, read as its kind, or the kind that is said, has them."""
     if name not in schema:  # the person: a number of rows, else names
         return {fact: int(text) if fact == "rows" and text.isdecimal() else text for fact, text in said.items()}
     column = schema[name]
     kind = KINDS.get(said.get("kind", column.kind))
     if kind is None:
         raise UsageError(f"kind must be one of {', '.join(KINDS)}")
-    return {fact: fact_from_text(kind, fact, text, column) for fact, text in said.items()}
+    return {fact: parse_fact(kind, fact, text, column) for fact, text in said.items()}

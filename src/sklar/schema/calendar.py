@@ -1,8 +1,8 @@
 """The calendar of a datetime: a line of years or months, month of the year, day of the week and hour of the day.
 
-A moment is taken apart into parts that are free of each other, so that each can be measured and paired with other
-columns, and put together again from parts that were drawn. Which parts a column has follows from its public bounds
-and resolution, or from its `calendar`.
+A datetime is split into parts that are free of each other, so that each can be measured and paired with other columns,
+and composed again from drawn parts. The parts of a column follow from its public bounds and resolution, or from its
+`calendar`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sklar.schema.grid import RESOLUTIONS
 
 Part = Literal["month", "weekday", "hour"]
 PARTS: tuple[Part, ...] = ("month", "weekday", "hour")
-"""Parts that a column may ask for, besides its line."""
+"""Parts that a column may request, in addition to its line."""
 ENDS: dict[str, tuple[int, int]] = {"month": (1, 12), "weekday": (1, 7), "hour": (0, 23)}
 """First and last number of each part; weeks begin on Monday."""
 Line = Literal["year", "month", "day"]
@@ -26,24 +26,24 @@ Line = Literal["year", "month", "day"]
 DAY_MICROS = RESOLUTIONS["day"]
 MONDAY = 3
 """1970-01-01 was a Thursday, so this makes Mondays multiples of seven."""
-MONTHS_FOR_SEASONS = 24
-"""A line of this many months or fewer tells seasons by itself; each month of a longer one comes again twice or more."""
-DAYS_FOR_WEEKS = 62
-"""A line of this many days or fewer tells days of the week by itself."""
-YEARS_FOR_BIRTHS = 30
-"""A longer range speaks of births and the like rather than of events: its calendar is not looked at unless asked for.
-Parts cost budget, and dates of birth have none worth it."""
+MAX_LINE_MONTHS = 24
+"""Longest line in months; a longer one is in years, with the month of the year as a part."""
+MAX_LINE_DAYS = 62
+"""Longest line in days; a longer one has the day of the week as a part."""
+MAX_EVENT_YEARS = 30
+"""Longest range that has calendar parts by default: longer ranges are dates of birth and the like, whose calendar parts
+do not repay their budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar:
-    """How the moments of a column are taken apart.
+    """The parts of the datetimes of a column.
 
     Attributes:
         lower: First tick.
         upper: Last tick.
-        ticks_per_day: Of the column's resolution.
-        line: What a step of its line is: a year (from the month of the first tick on), a month or a day.
+        ticks_per_day: Ticks of the column's resolution per day.
+        line: The unit of its line: a year (from the month of the first tick on), a month or a day.
         parts: Its other parts.
     """
 
@@ -60,7 +60,7 @@ class Calendar:
         return {"line": (int(line[0]), int(line[1])), **{part: ENDS[part] for part in self.parts}}
 
     def take_apart(self, ticks: Ints) -> dict[str, Ints]:
-        """The line and the parts of each moment.
+        """Return the line and the parts of each moment.
 
         A line of years begins with the year of the first moment, one of months or days with zero.
         """
@@ -75,9 +75,9 @@ class Calendar:
         return found
 
     def put_together(self, parts: Mapping[str, Ints], u: tuple[Floats, Floats]) -> Ints:
-        """Moments with these parts: uniform on those that agree with all, and inside the bounds.
+        """Draw datetimes with these parts, uniformly among those that agree with all and lie inside the bounds.
 
-        Where no moment agrees (a month before the first day, a weekday that a cut month has not), the line gives way.
+        Where none agrees (a month before the first day, a weekday that a cut month has not), the line is changed.
 
         Args:
             parts: As `take_apart` gives them.
@@ -102,7 +102,7 @@ class Calendar:
         return months // 12 + _months(first) // 12 + 1970 if self.line == "year" else months
 
     def _days(self, parts: Mapping[str, Ints], u: Floats) -> Ints:
-        """One of the days that agree with line, month and weekday, each as likely as the others."""
+        """Draw one of the days that agree with line, month and weekday, all with equal probability."""
         low, high = self._bounds(parts)
         first, last = self._span(parts, low, high)
         if "weekday" not in self.parts:
@@ -114,7 +114,7 @@ class Calendar:
         return np.where(days > high, days - 7, days)
 
     def _bounds(self, parts: Mapping[str, Ints]) -> tuple[Ints, Ints]:
-        """First and last day that have the hour of each row."""
+        """Return the first and last day that have the hour of each row."""
         ends = np.array([self.lower, self.upper])
         days = ends // self.ticks_per_day
         hours = (ends - days * self.ticks_per_day) * 24 // self.ticks_per_day
@@ -123,7 +123,7 @@ class Calendar:
         return days[0] + (parts["hour"] < hours[0]), days[1] - (parts["hour"] > hours[1])
 
     def _span(self, parts: Mapping[str, Ints], low: Ints, high: Ints) -> tuple[Ints, Ints]:
-        """First and last day, inside the bounds, of a step of the line and a month of it."""
+        """Return the first and last day, inside the bounds, of a step of the line and a month of it."""
         ends = _months(np.array([self.lower, self.upper]) // self.ticks_per_day)
         line = parts["line"] - self.ends["line"][0]
         if self.line == "day":
@@ -140,24 +140,24 @@ class Calendar:
         return np.maximum(_first_day(months), low), np.minimum(_first_day(months + length) - 1, high)
 
 
-def calendar_of(lower: int, upper: int, resolution: str, wanted: tuple[Part, ...] | None) -> Calendar | None:
-    """The calendar of a column by its bounds in ticks; None where its line tells everything.
+def choose_calendar(lower: int, upper: int, resolution: str, wanted: tuple[Part, ...] | None) -> Calendar | None:
+    """Return the calendar of a column by its bounds in ticks; None where its line is enough.
 
     Args:
         lower: First tick.
         upper: Last tick.
         resolution: Name of a tick.
-        wanted: The parts that the column asks for, or None for those that its span suggests.
+        wanted: The parts that the column requests, or None for those that its span suggests.
     """
     ticks_per_day = DAY_MICROS // RESOLUTIONS[resolution]
     ends = np.array([lower, upper]) // ticks_per_day
     days, months = int(ends[1] - ends[0]) + 1, int(np.diff(_months(ends))[0]) + 1
-    if wanted == () or (wanted is None and months > 12 * YEARS_FOR_BIRTHS):
+    if wanted == () or (wanted is None and months > 12 * MAX_EVENT_YEARS):
         return None
-    line: Line = "day" if days <= DAYS_FOR_WEEKS else "month" if months <= MONTHS_FOR_SEASONS else "year"
-    told: dict[Line, tuple[Part, ...]] = {"day": ("month", "weekday"), "month": ("month",), "year": ()}
+    line: Line = "day" if days <= MAX_LINE_DAYS else "month" if months <= MAX_LINE_MONTHS else "year"
+    implied: dict[Line, tuple[Part, ...]] = {"day": ("month", "weekday"), "month": ("month",), "year": ()}
     one_hour = ticks_per_day == 1 or lower * 24 // ticks_per_day == upper * 24 // ticks_per_day
-    without: tuple[Part, ...] = (*told[line], *(("hour",) if one_hour else ()))
+    without: tuple[Part, ...] = (*implied[line], *(("hour",) if one_hour else ()))
     parts: tuple[Part, ...] = tuple(part for part in PARTS if part in (wanted or PARTS) and part not in without)
     if not parts:
         return None
@@ -165,7 +165,7 @@ def calendar_of(lower: int, upper: int, resolution: str, wanted: tuple[Part, ...
 
 
 def _months(days: Ints) -> Ints:
-    """Months since January 1970."""
+    """Return months since January 1970."""
     return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""The classes of cells by which an unknown column is told to hold numbers, dates or words: a public list.
+"""The public list of classes of cells, by which the kind of an unknown column is determined.
 
 Each cell is in exactly one class, by its own text alone (`sklar.rows.encode.classes`). A table of these classes is
 measured like any other column, and what a column is follows from its noisy counts (`sklar.methods.facts.kinds`).
@@ -13,7 +13,7 @@ UNITS = (*CURRENCIES, "%", "kg", "g", "mg", "km", "m", "cm", "mm", "l", "ml", "h
 """Signs and units that are recognized before or after a number."""
 NULL = "null"
 DIGITS = (1, 2, 3)
-"""Digits after the decimal sign that are told apart; more are one class."""
+"""Numbers of digits after the decimal sign that are distinguished; more are one class."""
 FRACTIONS = tuple(
     f"{sign}{mark}{digits}" for sign in ("", "-") for mark in ("point", "comma") for digits in (*DIGITS, "")
 )

@@ -15,8 +15,8 @@ from sklar.schema.grid import MAX_CELLS
 
 Provenance = Literal["public", "assumed", "measured", "pay", "from-rows"]
 """``public``: known to anyone. ``assumed``: the custodian vouches for it. ``measured``: paid from the privacy budget.
-``pay``: to be measured, and paid for, before the fit. ``from-rows``: read off the private rows and confirmed by nobody;
-a private fit refuses it."""
+``pay``: to be measured, and paid for, before the fit. ``from-rows``: read off the private rows and not confirmed; a
+private fit refuses it."""
 
 PROVENANCES: tuple[str, ...] = get_args(Provenance)
 DEFAULT: Provenance = "assumed"
@@ -24,7 +24,7 @@ BOUGHT = ("pay", "measured")
 READING = ("kind", "integer_labels", "other", "missing_value", "format", "resolution", "zone", "spelling")
 """Facts without which a column cannot be read or written."""
 UNMEASURABLE = (*READING, "levels", "parents", "calendar", "prefix")
-"""Facts that cannot be paid for one by one: somebody knows them and says so, or nothing is known of the column."""
+"""Facts that cannot be paid for one by one: they are stated, or the whole column is unknown."""
 MEASURED_WITH_KIND = ("kind", "format", "resolution", "spelling")
 """Facts of an unknown column that its classes of cells give."""
 
@@ -37,21 +37,23 @@ SourceMark = str | Mapping[str, str] | Sources
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 TRUE_WORDS = ("true", "t", "yes", "y", "1", "1.0")
 FALSE_WORDS = ("false", "f", "no", "n", "0", "0.0")
-"""How truth values are written, in small or capital letters; each word has its opposite in the same place."""
+"""Words for truth values, in any case; each word has its opposite in the same place."""
+SPELLINGS: tuple[tuple[str, ...], ...] = tuple(zip(FALSE_WORDS[:5], TRUE_WORDS[:5], strict=True))
+"""Pairs of words for false and true in which output may be written."""
 
 
-def fresh_name(taken: Container[str], name: str) -> str:
-    """A name that no column has."""
+def make_fresh_name(taken: Container[str], name: str) -> str:
+    """Return a name that is not taken, by adding parentheses."""
     while name in taken:
         name = f"({name})"
     return name
 
 
 def normalize_sources(source: SourceMark, facts: tuple[str, ...]) -> Sources:
-    """One word for all facts, or a mapping from fact to word, as sorted pairs without the default.
+    """Return one word for all facts, or a mapping from fact to word, as sorted pairs without the default.
 
-    The one word "pay" (or "measured") speaks of the facts that can be measured; whoever wrote the column in code chose
-    the others, such as its kind.
+    The one word "pay" (or "measured") applies to the facts that can be measured; the others, such as the kind, were
+    chosen by whoever wrote the column in code.
     """
     if isinstance(source, str):
         pairs = [(fact, source) for fact in facts if source not in BOUGHT or fact not in UNMEASURABLE]
@@ -61,7 +63,7 @@ def normalize_sources(source: SourceMark, facts: tuple[str, ...]) -> Sources:
 
 
 def source_faults(sources: Sources, facts: tuple[str, ...]) -> list[str]:
-    """What is wrong with a column's provenance marks."""
+    """List the faults of a column's provenance marks."""
     unknown = [fact for fact, _ in sources if fact not in facts]
     faults = [f"source names '{fact}', which this kind of column does not have" for fact in unknown]
     words = sorted({str(word) for _, word in sources if word not in PROVENANCES})
@@ -78,11 +80,11 @@ def source_faults(sources: Sources, facts: tuple[str, ...]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What all kinds share; use one of the kinds."""
+    """Base class of all kinds of columns."""
 
     kind: ClassVar[str] = ""
     facts: ClassVar[tuple[str, ...]] = ()
-    """What is stated about the data and so carries a provenance: the kind itself, and names of fields."""
+    """Facts stated about the data, each with a provenance: the kind itself, and names of fields."""
     numeric: ClassVar[bool] = False
     ordered: ClassVar[bool] = False
     modelled: ClassVar[bool] = True
@@ -93,13 +95,13 @@ class Column:
         return getattr(self, "source", ())
 
     def provenance(self, fact: str) -> str:
-        """Where one fact comes from."""
+        """Return the provenance of one fact."""
         return dict(self.sources).get(fact, "assumed")
 
     def states(self, fact: str) -> bool:
-        """Whether a fact says anything: unset bins, empty lists and the like do not."""
+        """Return whether a fact is stated: unset bins, empty lists and the like are not."""
         value = getattr(self, fact)
-        if fact == "calendar":  # an empty list says that no part is measured
+        if fact == "calendar":  # an empty list states that no part is measured
             return value is not None
         return value not in (None, (), "")
 
@@ -126,7 +128,7 @@ class Column:
         return self.value_cells + (self.other_code is not None) + (self.null_code is not None)
 
     def faults(self) -> list[str]:
-        """Everything that is wrong with this column's facts."""
+        """List all faults of this column's facts."""
         faults = source_faults(self.sources, self.facts)
         if type(getattr(self, "nullable", False)) is not bool:
             faults.append("nullable must be true or false")
@@ -139,7 +141,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Labels(Column):
-    """Shared by the two kinds with listed labels: all text or all integers; text like 007 stays text."""
+    """Base class of the two kinds with listed labels: all text or all integers; text like 007 stays text."""
 
     values: Sequence[str] | Sequence[int] = ()
     _: KW_ONLY
@@ -149,10 +151,10 @@ class Labels(Column):
 
     facts: ClassVar[tuple[str, ...]] = ("kind", "integer_labels", "values", "other", "nullable")
     unlisted: ClassVar[str] = ""
-    """What else may be done where nobody can list them."""
+    """Advice for the case that no one can list them."""
 
     def __post_init__(self) -> None:
-        # A text is a sequence too: Category("FM") is a slip, which faults() reports, and not the labels F and M.
+        # A text is a sequence too: Category("FM") is a mistake that faults() reports, not the labels F and M.
         if not isinstance(self.values, str):
             object.__setattr__(self, "values", tuple(plain(v) for v in self.values))
         object.__setattr__(self, "other", plain(self.other))
@@ -197,7 +199,7 @@ class Category(Labels):
     """Unordered labels. Values that are not listed become `other`, which decodes to the label given here.
 
     Codes may have coarser levels, on which dependence is modelled where single codes have too few rows for the noise.
-    They are facts: whoever grouped labels by looking at the rows would give rows away.
+    They are facts: a grouping of labels chosen from the rows would reveal rows.
 
     Values that are to be measured, and paid for, need not be listed: `Category(source="pay")`.
 
@@ -211,7 +213,7 @@ class Category(Labels):
 
     kind: ClassVar[str] = "category"
     facts: ClassVar[tuple[str, ...]] = (*Labels.facts, "levels", "parents")
-    unlisted: ClassVar[str] = '; where nobody knows them, have them measured: source = { values = "pay" }'
+    unlisted: ClassVar[str] = '; if they are not known, have them measured: source = { values = "pay" }'
 
     def __post_init__(self) -> None:
         if not len(self.values) and dict(normalize_sources(self.source, self.facts)).get("values") == "pay":
@@ -223,7 +225,7 @@ class Category(Labels):
 
     @property
     def branches(self) -> tuple[tuple[str, ...], ...]:
-        """The coarser levels of every label, the coarsest first; nothing without a hierarchy."""
+        """The coarser levels of every label, the coarsest first; empty without a hierarchy."""
         labels = [str(value) for value in self.values]
         if self.levels:
             return tuple(tuple(label[:length] for length in self.levels) for label in labels)
@@ -243,7 +245,7 @@ class Category(Labels):
 
 
 def _ancestors(label: str, parents: Mapping[str, str]) -> list[str]:
-    """The parent, its parent, and so on; a circle is left where it closes."""
+    """Return the parent, its parent, and so on, until a cycle closes."""
     found: list[str] = []
     while label in parents and parents[label] not in found:
         label = parents[label]
@@ -252,7 +254,7 @@ def _ancestors(label: str, parents: Mapping[str, str]) -> list[str]:
 
 
 def _parent_faults(labels: Sequence[str], parents: Mapping[str, str]) -> list[str]:
-    """What is wrong with a hierarchy: a label without a parent, an entry of nobody, a circle."""
+    """List the faults of a hierarchy: a label without a parent, an unknown label, a cycle."""
     if not all(isinstance(parent, str) and parent for parent in parents.values()):
         return ["parents must be texts"]
     faults = [f"'{label}' has no parent in parents" for label in labels if label not in parents][:3]
@@ -276,8 +278,8 @@ class Boolean(Column):
     """True or false; a missing or unreadable value becomes null if nullable, else `missing_value`.
 
     Attributes:
-        spelling: How the output writes false and true, as ("no", "yes") or (0, 1); as truth values by default. All the
-            usual words are read in any case.
+        spelling: The words for false and true in the output, as ("no", "yes") or (0, 1); truth values by default. All
+            the usual words are read in any case.
     """
 
     _: KW_ONLY
@@ -303,14 +305,16 @@ class Boolean(Column):
         faults = Column.faults(self)
         if type(self.missing_value) is not bool:
             faults.append("missing_value must be true or false")
-        if self.spelling and not _is_spelling(self.spelling):
+        same = len({type(word) for word in self.spelling}) == 1 and type(self.spelling[0]) in (str, int)
+        pair = tuple(str(word).lower() for word in self.spelling)
+        if self.spelling and not (same and pair in SPELLINGS):
             faults.append('spelling is how false and true are written, as ["no", "yes"], ["F", "T"] or [0, 1]')
         return faults
 
 
 @dataclass(frozen=True, slots=True)
 class Id(Column):
-    """A key of the row or person: never read; the output gets fresh keys 1, 2, 3, ... with this prefix."""
+    """A key of the row or person: never read; the output has new keys 1, 2, 3, ... with this prefix."""
 
     _: KW_ONLY
     prefix: str = ""
@@ -339,7 +343,7 @@ class Ignore(Column):
 
 @dataclass(frozen=True, slots=True)
 class Unknown(Column):
-    """Nothing is stated: kind, format, bounds and labels are measured, and paid for, before the fit."""
+    """A column without stated facts: kind, format, bounds and labels are measured, and paid for, before the fit."""
 
     _: KW_ONLY
     source: SourceMark = (("kind", "pay"),)
@@ -359,26 +363,19 @@ ANY_LABEL = "(any)"
 """Stands in for the values of a category that are yet to be measured."""
 
 
-def truth_of(word: object) -> bool | None:
-    """What one of the usual words, or 0 and 1, stands for; None for anything else."""
+def parse_truth(word: object) -> bool | None:
+    """Return the truth value of one of the usual words, or of 0 and 1; None for anything else."""
     text = str(plain(word)).strip().lower()
     return True if text in TRUE_WORDS else False if text in FALSE_WORDS else None
 
 
-def _is_spelling(words: Sequence[object]) -> bool:
-    """Whether these are the words for false and for true of one pair, both texts or both integers."""
-    same = len(words) == 2 and len({type(word) for word in words}) == 1 and type(words[0]) in (str, int)
-    pairs = list(zip(FALSE_WORDS[:5], TRUE_WORDS[:5], strict=True))
-    return same and (str(words[0]).lower(), str(words[1]).lower()) in pairs
-
-
 def plain(value: Any) -> Any:
-    """Numbers and texts of numpy as plain ones; everything else as it is."""
+    """Convert NumPy scalars to Python ones; return everything else unchanged."""
     return value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text can be written to a file (it holds no half of a surrogate pair)."""
+    """Return whether a text can be written to a file (it contains no half of a surrogate pair)."""
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
@@ -392,7 +389,4 @@ def _label_fault(label: object) -> str | None:
 def _default_other(values: Sequence[str] | Sequence[int]) -> str | int:
     if all(type(v) is int for v in values):
         return next(k for k in range(-1, -len(values) - 2, -1) if k not in values)
-    label = "other"
-    while label in values:
-        label = f"({label})"
-    return label
+    return make_fresh_name([str(value) for value in values], "other")

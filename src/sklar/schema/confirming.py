@@ -1,4 +1,4 @@
-"""Facts that were read off rows, as questions; and the answers: what somebody confirmed, and who it was."""
+"""Questions about facts that were read off rows, and the answers: what was confirmed, and by whom."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sklar.schema.persons.person import PAY_ROWS, Person
 from sklar.schema.rules import AtMost, Rule
 
 MEASURABLE = ("lower", "upper", "values", "nullable")
-"""Facts that can be paid for; a column that may be null or not is taken as nullable, which costs nothing."""
+"""Facts that can be paid for; a column that may or may not be null is assumed nullable, which costs nothing."""
 KEPT_WITH_KIND = ("lower", "upper", "values", "other", "nullable")
-"""Facts that outlast a change of the kind, where the new kind has them; grids and formats do not."""
+"""Facts that are kept when the kind changes, if the new kind has them; grids and formats are not."""
 SHOWN_LABELS = 8
-"""Labels that a description of a column lists; more would hide the question."""
+"""Most labels that the description of a column lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Confirmation:
         object.__setattr__(self, "facts", tuple(self.facts))
 
     def faults(self) -> list[str]:
-        """Everything that is wrong with it."""
+        """List all faults of it."""
         named = isinstance(self.by, str) and self.by.strip() and self.by.isprintable() and len(self.by) <= 200
         faults = [] if named else ["by must name a person, in one line"]
         if not all(isinstance(fact, str) and "." in fact for fact in self.facts):
@@ -42,14 +42,14 @@ class Confirmation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a custodian is asked about one column, or one rule.
+    """A question to the custodian about one column, or one rule.
 
     Attributes:
         column: Its name; of a rule, "rule 1" and so on; of a rule across rows of a person, "step 1" and so on.
         kind: Its kind, as drafted.
-        says: What the schema says of it, in a few words.
-        notes: What was guessed and what to check, as the draft has it.
-        facts: The facts that nobody has confirmed.
+        says: What the schema states, in a few words.
+        notes: What the draft guessed and what to check.
+        facts: The facts that no one has confirmed.
         payable: Those that can be measured and paid for instead.
     """
 
@@ -64,8 +64,8 @@ class Question:
         return " ".join([f"{self.column}: {self.says}.", *(note[:1].upper() + note[1:] for note in self.notes)])
 
 
-def question_of(name: str, column: Column, notes: Sequence[str] = ()) -> Question | None:
-    """The question about a column; None if all its facts are confirmed."""
+def make_column_question(name: str, column: Column, notes: Sequence[str] = ()) -> Question | None:
+    """Return the question about a column; None if all its facts are confirmed."""
     facts = tuple(fact for fact in column.facts if column.provenance(fact) == "from-rows")
     if not facts:
         return None
@@ -76,12 +76,12 @@ def question_of(name: str, column: Column, notes: Sequence[str] = ()) -> Questio
 
 
 def rule_name(number: int) -> str:
-    """What a rule is called in questions, answers and errors."""
+    """Return the name of a rule in questions, answers and errors."""
     return f"rule {number}"
 
 
-def rule_question(number: int, rule: Rule) -> Question | None:
-    """The question about a rule; None if somebody stated or confirmed it."""
+def make_rule_question(number: int, rule: Rule) -> Question | None:
+    """Return the question about a rule; None if it is stated or confirmed."""
     if rule.source != "from-rows":
         return None
     return Question(
@@ -91,12 +91,12 @@ def rule_question(number: int, rule: Rule) -> Question | None:
 
 
 def step_name(number: int) -> str:
-    """What a rule across rows of a person is called in questions, answers and errors."""
+    """Return the name of a rule across rows of a person in questions, answers and errors."""
     return f"step {number}"
 
 
 def describe_step(rule: Rule) -> str:
-    """A rule across rows in words, as "experience rises by 1 with every row of a person"."""
+    """Return a rule across rows in words, as "experience rises by 1 with every row of a person"."""
     if isinstance(rule, AtMost) and PREVIOUS + rule.high == rule.low:
         return _describe_change(rule, rule.high, "rises", "never falls")
     if isinstance(rule, AtMost) and PREVIOUS + rule.low == rule.high:
@@ -113,8 +113,8 @@ def _describe_change(rule: AtMost, column: str, verb: str, otherwise: str) -> st
     return rule.describe()
 
 
-def step_questions(person: Person | None) -> list[Question]:
-    """The questions about rules across rows of a person that nobody stated or confirmed."""
+def list_step_questions(person: Person | None) -> list[Question]:
+    """Return the questions about unconfirmed rules across rows of a person."""
     return [
         Question(
             column=step_name(number), kind=rule.kind, says=describe_step(rule),
@@ -126,23 +126,23 @@ def step_questions(person: Person | None) -> list[Question]:
 
 
 PERSON = "person"
-"""What the person is called in questions, answers and errors, unless a column has that name."""
+"""Name of the person in questions, answers and errors, unless a column has that name."""
 
 
-def person_question(person: Person | None) -> Question | None:
-    """The question about who a person is; None if somebody stated or confirmed it."""
+def make_person_question(person: Person | None) -> Question | None:
+    """Return the question about the definition of a person; None if it is stated or confirmed."""
     if person is None or person.source != "from-rows":
         return None
     fixed = ", ".join(f"'{name}'" for name in person.static)
     never = f"; columns that never change: {fixed}" if fixed else ""
     return Question(
-        column=PERSON, kind=PERSON, says=person.describe() + never, notes=("Is that who the promise is to protect?",),
+        column=PERSON, kind=PERSON, says=person.describe() + never, notes=("Is that who is to be protected?",),
         facts=(PERSON,), payable=("rows",),
     )  # fmt: skip
 
 
-def confirmed_person(person: Person, source: str, pay: bool, facts: Mapping[str, Any]) -> Person | None:
-    """The person after an answer; None if there is to be none."""
+def confirm_person(person: Person, source: str, pay: bool, facts: Mapping[str, Any]) -> Person | None:
+    """Return the person after an answer; None if persons are to be ignored."""
     if facts.get("kind") == "ignore":
         return None
     known = ("key", "rows", "order", "weights", "static")
@@ -153,7 +153,7 @@ def confirmed_person(person: Person, source: str, pay: bool, facts: Mapping[str,
 
 
 def payable_facts(column: Column) -> tuple[str, ...]:
-    """The facts of a column that a measurement can give; the order of words is none."""
+    """Return the facts of a column that can be measured; the order of words cannot."""
     if isinstance(column, Labels) and column.ordered and not column.integer_labels:
         return ()
     found = tuple(fact for fact in MEASURABLE if fact in column.facts)
@@ -161,20 +161,20 @@ def payable_facts(column: Column) -> tuple[str, ...]:
 
 
 def describe_column(column: Column) -> str:
-    """The facts of a column in a few words, as "integer from 0 to 120, may be missing"."""
+    """Return the facts of a column in a few words, as "integer from 0 to 120, may be missing"."""
     words = column.kind if column.modelled else {"id": "id, never read", "ignore": "left out"}[column.kind]
     if isinstance(column, Labels):
         shown = ", ".join(str(value) for value in column.values[:SHOWN_LABELS])
         more = len(column.values) - SHOWN_LABELS
         words += f" of {shown}{f' and {more} more' if more > 0 else ''}"
     elif hasattr(column, "lower"):
-        words += f" from {_short(getattr(column, 'lower'))} to {_short(getattr(column, 'upper'))}"  # noqa: B009
+        words += f" from {_format_bound(getattr(column, 'lower'))} to {_format_bound(getattr(column, 'upper'))}"  # noqa: B009
     words += _describe_parts(column)
     return words + (", may be missing" if getattr(column, "nullable", False) else "")
 
 
 def _describe_parts(column: Column) -> str:
-    """How labels are grouped, which parts of the calendar are kept, and how new keys begin, where that is stated."""
+    """Describe groups of labels, parts of the calendar and prefixes of new keys, where they are stated."""
     if isinstance(column, Id):
         return f", new keys begin with {column.prefix!r}" if column.prefix else ""
     if isinstance(column, Category) and column.levels:
@@ -185,60 +185,58 @@ def _describe_parts(column: Column) -> str:
     return "" if calendar is None else f", calendar parts: {', '.join(calendar) or 'none'}"
 
 
-def marks_of(column: Column) -> str:
-    """Where the facts of a column come from, as "assumed; pay: lower, upper"."""
+def describe_sources(column: Column) -> str:
+    """Describe where the facts of a column come from, as "assumed; pay: lower, upper"."""
     marked = dict(column.sources)
-    plain = "assumed" if any(fact not in marked for fact in column.facts) else ""
-    words = {word: [fact for fact in column.facts if marked.get(fact) == word] for word in marked.values()}
-    return "; ".join([*([plain] if plain else []), *(_mark(word, facts, column) for word, facts in words.items())])
+    described = ["assumed"] if any(fact not in marked for fact in column.facts) else []
+    for word in dict.fromkeys(marked.values()):
+        facts = [fact for fact in column.facts if marked.get(fact) == word]
+        described.append(word if len(facts) == len(column.facts) else f"{word}: {', '.join(facts)}")
+    return "; ".join(described)
 
 
-def _mark(word: str, facts: Sequence[str], column: Column) -> str:
-    return word if len(facts) == len(column.facts) else f"{word}: {', '.join(facts)}"
-
-
-def _short(bound: object) -> str:
+def _format_bound(bound: object) -> str:
     return f"{bound:.12g}" if isinstance(bound, float) else str(bound)
 
 
-def confirmed_column(column: Column, kinds: Mapping[str, type[Column]], word: str, facts: Mapping[str, Any]) -> Column:
-    """The column with these facts, marked so; without any, with that mark on all that was read off rows."""
+def confirm_column(column: Column, kinds: Mapping[str, type[Column]], word: str, facts: Mapping[str, Any]) -> Column:
+    """Return the column with these facts, marked with `word`; without facts, mark all that was read off rows."""
     kind = facts.get("kind", column.kind)
     if kind not in kinds:
         raise UsageError(f"kind must be one of {', '.join(kinds)}")
     given = {fact: value for fact, value in facts.items() if fact != "kind"}
     changed = kinds[kind] is not type(column)
     _require_known(kinds[kind], given)
-    kept = _kept(column, kinds[kind], given, only=KEPT_WITH_KIND if changed else None)
+    kept = _keep_valid_facts(column, kinds[kind], given, only=KEPT_WITH_KIND if changed else None)
     arguments = {**kept, **given}
     absent = [f.name for f in fields(kinds[kind]) if _is_required(f) and f.name not in arguments]
     if absent:
         raise UsageError(f"a column of kind {kind} needs {' and '.join(absent)}")
     made = kinds[kind](**arguments)
-    unsaid = {fact for fact in _unconfirmed(column) if fact in made.facts and not made.states(fact)}
-    answered = dict.fromkeys({*facts, *unsaid} if facts else _unconfirmed(column), word)
+    unsaid = {fact for fact in _find_unconfirmed(column) if fact in made.facts and not made.states(fact)}
+    answered = dict.fromkeys({*facts, *unsaid} if facts else _find_unconfirmed(column), word)
     source = {fact: mark for fact, mark in {**dict(column.sources), **answered}.items() if fact in kinds[kind].facts}
     return replace(made, source=source)  # type: ignore[call-arg]
 
 
-def paid_column(column: Column) -> Column:
-    """The column whose measurable facts are to be paid for; grids, digits and hierarchies read off rows are dropped."""
+def mark_column_to_pay(column: Column) -> Column:
+    """Return the column with its measurable facts to be paid for, without grids, digits and hierarchies from rows."""
     payable = payable_facts(column)
     if not payable:
         raise UsageError(f"nothing of a column of kind {column.kind} can be measured: confirm it, or leave it out")
     source = {fact: word for fact, word in column.sources if word != "from-rows"} | dict.fromkeys(payable, "pay")
-    drawn = _unconfirmed(column) - {*payable, *READING}
+    drawn = _find_unconfirmed(column) - {*payable, *READING}
     reset = {f.name: f.default for f in fields(column) if f.name in drawn and not _is_required(f)}
     return replace(column, **reset, source=source)  # type: ignore[call-arg]
 
 
-def left_out(word: str) -> Column:
-    """A column that is not modelled, because somebody said so."""
+def ignore_column(word: str) -> Column:
+    """Return a column that is left out, with the provenance of that decision."""
     return Ignore(source={"kind": word})
 
 
-def with_confirmation(known: Iterable[Confirmation], by: str, facts: Iterable[str]) -> tuple[Confirmation, ...]:
-    """The confirmations with further facts of one person; a fact is vouched for by whoever spoke last."""
+def add_confirmation(known: Iterable[Confirmation], by: str, facts: Iterable[str]) -> tuple[Confirmation, ...]:
+    """Add facts to the confirmations of one person; a fact is confirmed by whoever did so last."""
     new = tuple(facts)
     rest = [replace(one, facts=tuple(fact for fact in one.facts if fact not in new)) for one in known]
     if by:
@@ -248,13 +246,13 @@ def with_confirmation(known: Iterable[Confirmation], by: str, facts: Iterable[st
 
 
 def require_column(name: str, names: Sequence[str]) -> None:
-    """Refuse a name that is none, and tell the one that may have been meant."""
+    """Refuse an unknown name and suggest the closest match."""
     if name not in names:
         close = difflib.get_close_matches(str(name), names, 1)
         raise UsageError(f"there is no column '{name}'{f'; did you mean {close[0]!r}?' if close else ''}")
 
 
-def _unconfirmed(column: Column) -> set[str]:
+def _find_unconfirmed(column: Column) -> set[str]:
     return {fact for fact, word in column.sources if word == "from-rows"}
 
 
@@ -265,22 +263,24 @@ def _require_known(kind: type[Column], facts: Iterable[str]) -> None:
         raise UsageError(f"a column of kind {kind.kind} has no '{unknown[0]}'; it has {', '.join(['kind', *known])}")
 
 
-def _kept(column: Column, kind: type[Column], given: Mapping[str, Any], only: Sequence[str] | None) -> dict[str, Any]:
-    """What stays of a column beside the given facts: nothing that new bounds or labels make wrong."""
+def _keep_valid_facts(
+    column: Column, kind: type[Column], given: Mapping[str, Any], only: Sequence[str] | None
+) -> dict[str, Any]:
+    """Return the facts of a column that stay valid beside the given ones."""
     names = {f.name for f in fields(kind)} - {"source"} - set(given)
     kept = {f.name: getattr(column, f.name) for f in fields(column) if f.name in names and (not only or f.name in only)}
     low, high = given.get("lower", getattr(column, "lower", None)), given.get("upper", getattr(column, "upper", None))
     if "lower" in given or "upper" in given:
         kept.pop("edges", None)
         kept["atoms"] = tuple(atom for atom in kept.get("atoms", ()) if low <= atom <= high)
-        if not _between(low, kept.get("missing_value"), high):
+        if not _is_between(low, kept.get("missing_value"), high):
             kept.pop("missing_value")
     if "values" in given and kept.get("other") in given["values"]:
         kept.pop("other")
     return {name: value for name, value in kept.items() if name in names}
 
 
-def _between(low: Any, value: Any, high: Any) -> bool:
+def _is_between(low: Any, value: Any, high: Any) -> bool:
     try:
         return value is None or low <= value <= high
     except TypeError:
@@ -291,57 +291,57 @@ def _is_required(field: Field[Any]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def fact_from_text(kind: type[Column], fact: str, text: str, column: Column | None = None) -> Any:
-    """A fact as somebody writes it at a terminal; None takes back what was said. Commas part the items of a list."""
+def parse_fact(kind: type[Column], fact: str, text: str, column: Column | None = None) -> Any:
+    """Parse a fact as written at a terminal; "none" resets it. Commas separate the items of a list."""
     text = text.strip()
     _require_known(kind, [] if fact == "kind" else [fact])
     if fact in ("kind", "format", "prefix", "resolution", "other") and text.lower() != "none":
         whole = fact == "other" and isinstance(column, Labels) and column.integer_labels
-        return _number(fact, text) if whole else text
+        return _parse_number(fact, text) if whole else text
     if text.lower() == "none":
-        return _default(kind, fact)
+        return _get_default(kind, fact)
     if fact == "calendar":
-        return _labels(text, whole=False)
+        return _parse_labels(text, whole=False)
     if fact == "spelling":
-        return tuple(int(word) if word in ("0", "1") else word for word in _labels(text, whole=False))
+        return tuple(int(word) if word in ("0", "1") else word for word in _parse_labels(text, whole=False))
     if fact == "nullable" or kind.kind == "boolean":
-        return _truth(fact, text)
+        return _parse_yes_no(fact, text)
     if fact == "values":
-        return _labels(text, whole=isinstance(column, Labels) and column.integer_labels)
+        return _parse_labels(text, whole=isinstance(column, Labels) and column.integer_labels)
     if fact == "parents":
-        return dict(_parent(part) for part in text.split(",") if part.strip())
+        return dict(_parse_parent(part) for part in text.split(",") if part.strip())
     if fact in ("edges", "atoms", "levels"):
-        return tuple(_number(fact, part) for part in text.split(",") if part.strip())
-    return text if kind.kind == "datetime" and fact != "bins" else _number(fact, text)
+        return tuple(_parse_number(fact, part) for part in text.split(",") if part.strip())
+    return text if kind.kind == "datetime" and fact != "bins" else _parse_number(fact, text)
 
 
-def _default(kind: type[Column], fact: str) -> Any:
+def _get_default(kind: type[Column], fact: str) -> Any:
     default = next((f.default for f in fields(kind) if f.name == fact), MISSING)
     if default is MISSING:
-        raise UsageError(f"{fact} must be said")
+        raise UsageError(f"{fact} must be stated")
     return default
 
 
-def _truth(fact: str, text: str) -> bool:
+def _parse_yes_no(fact: str, text: str) -> bool:
     words = {"true": True, "yes": True, "y": True, "false": False, "no": False, "n": False}
     if text.lower() not in words:
         raise UsageError(f"{fact} is yes or no; found {text!r}")
     return words[text.lower()]
 
 
-def _labels(text: str, whole: bool) -> tuple[str, ...] | tuple[int, ...]:
+def _parse_labels(text: str, whole: bool) -> tuple[str, ...] | tuple[int, ...]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    return tuple(cast("int", _number("values", part)) for part in parts) if whole else tuple(parts)
+    return tuple(cast("int", _parse_number("values", part)) for part in parts) if whole else tuple(parts)
 
 
-def _parent(text: str) -> tuple[str, str]:
+def _parse_parent(text: str) -> tuple[str, str]:
     label, colon, parent = (part.strip() for part in text.partition(":"))
     if not (label and colon and parent):
         raise UsageError(f"parents are pairs of a label and its parent, as I21: heart; found {text.strip()!r}")
     return label, parent
 
 
-def _number(fact: str, text: str) -> int | float:
+def _parse_number(fact: str, text: str) -> int | float:
     for read in (int, float):
         try:
             return read(text.strip().replace("_", ""))

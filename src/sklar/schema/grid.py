@@ -1,7 +1,7 @@
-"""The public grid of a numeric column: the finest cells that counts, margins and samples ever speak of.
+"""The public grid of a numeric column: the finest cells of counts, margins and samples.
 
-A grid is a sorted array of cell starts; cell i holds the values in [starts[i], starts[i + 1]). An atom is a cell
-that holds exactly one value: one unit wide for integers, one unit in the last place wide for reals.
+A grid is a sorted array of cell starts; cell i contains the values in [starts[i], starts[i + 1]). An atom is a cell
+that contains exactly one value: one unit wide for integers, one unit in the last place wide for reals.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy.typing as npt
 from sklar.arrays import Floats, Ints, Mask
 
 DEFAULT_CELLS = 2048
-"""Of the finest grid of a real or of a wide range of integers: finer ones keep more of the values, at more memory."""
-UNIT_RANGE = 200_000
-"""Integer ranges up to this size get one cell per integer."""
-ROUND_ATOMS = 100
-"""Wider integer ranges get about this many atoms at round values."""
+"""Cells of the finest grid of a real or of a wide range of integers: more cells keep more detail, at more memory."""
+MAX_UNIT_CELLS = 200_000
+"""Largest integer range with one cell per integer."""
+MAX_ROUND_ATOMS = 100
+"""About the number of atoms at round values in a wider integer range."""
 MAX_CELLS = 1_000_000
-"""Of a grid, and labels of a column: what a table of counts over one column may have."""
+"""Most cells of a grid, and most labels of a column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,10 +32,10 @@ class Grid:
     """Half-open cells over the value range of one numeric column.
 
     Attributes:
-        starts: First value of each cell, ascending; int64 for integers and datetimes, float64 for reals.
-        stop: End of the last cell (exclusive).
-        is_atom: True where the cell holds a single value that was singled out (a bound, a declared or a round value).
-        step: Distance of possible values; a cell of this width holds one of them. 0 for reals without a declared step.
+        starts: First value of each cell, ascending; int64 for integers and datetimes, float64 for reals. stop: End of
+            the last cell (exclusive). is_atom: True for a cell of one chosen value (a bound, a declared or a round
+            value). step: Distance of possible values; a cell of this width contains one of them. 0 for reals without a
+            declared step.
     """
 
     starts: npt.NDArray[Any]
@@ -58,7 +58,7 @@ class Grid:
         return (ends - self.starts.astype(np.uint64)).astype(np.float64)
 
     def code(self, values: npt.NDArray[Any]) -> Ints:
-        """Cell of each value; values outside the range go to the first or last cell."""
+        """Return the cell of each value; values outside the range go to the first or last cell."""
         found = np.searchsorted(self.starts, values, side="right") - 1
         return np.clip(found, 0, self.cells - 1)
 
@@ -67,9 +67,9 @@ class Grid:
 def integer_grid(
     lower: int, upper: int, bins: int | None, edges: tuple[int, ...], atoms: tuple[int, ...], step: int = 1
 ) -> Grid:
-    """Unit cells for a short range; else equal cells with atoms at the declared or round values.
+    """Return unit cells for a short range; else equal cells with atoms at the declared or round values.
 
-    Of multiples of a step it is the grid of their numbers 0, 1, 2, ..., times the step.
+    For multiples of a step it is the grid of their numbers 0, 1, 2, ..., times the step.
     """
     if step > 1:
         numbers = integer_grid(
@@ -79,10 +79,11 @@ def integer_grid(
         starts, stop = numbers.starts * np.int64(step), numbers.stop * step
         return Grid(starts=starts, stop=stop, is_atom=numbers.is_atom, integer=True, step=step)
     span = upper - lower + 1
-    if not edges and (span <= UNIT_RANGE if bins is None else span <= bins):
+    if not edges and (span <= MAX_UNIT_CELLS if bins is None else span <= bins):
         starts = np.arange(lower, upper + 1, dtype=np.int64)
         return Grid(starts=starts, stop=upper + 1, is_atom=np.zeros(span, bool), integer=True, step=1)
-    cuts = list(edges[:-1]) or _equal_integer_cuts(lower, span, bins or DEFAULT_CELLS)
+    count = min(bins or DEFAULT_CELLS, span)
+    cuts = list(edges[:-1]) or [lower + -(-span * i // count) for i in range(count)]
     singled = sorted(set(atoms) | (set() if edges or bins else set(_round_values(lower, upper))))
     starts = sorted(set(cuts) | set(singled) | {a + 1 for a in singled if a < upper})
     is_atom = np.isin(starts, singled)
@@ -94,12 +95,13 @@ def real_grid(
     lower: float, upper: float, bins: int | None, edges: tuple[float, ...], atoms: tuple[float, ...],
     step: Fraction | None = None,
 ) -> Grid:  # fmt: skip
-    """Equal cells (or the given ones), with atoms at both bounds, where clipped values land, and at declared values.
+    """Return equal cells (or the given ones), with atoms at both bounds, where clipped values land, and declared
+    values.
 
-    Of multiples of a step (if no edges are given) each cell holds one of them, or as many as the next, in its middle.
+    For multiples of a step (if no edges are given) all cells contain the same number of them, in their middle.
     """
     if step is not None and not edges:
-        first, last = span_of(lower, upper, step)
+        first, last = find_multiple_range(lower, upper, step)
         whole = tuple(round(Fraction(atom) / step) for atom in atoms)
         numbers = integer_grid(int(first), int(last), bins or DEFAULT_CELLS, (), whole)
         starts = (2.0 * numbers.starts - 1.0) * float(step) / 2.0
@@ -114,16 +116,11 @@ def real_grid(
     return Grid(starts=starts, stop=stop, is_atom=np.isin(starts, singled), integer=False)
 
 
-def _equal_integer_cuts(lower: int, span: int, cells: int) -> list[int]:
-    count = min(cells, span)
-    return [lower + -(-span * i // count) for i in range(count)]
-
-
 def _round_values(lower: int, upper: int) -> list[int]:
-    """Multiples of the power of ten (or five times it) that gives at most about ROUND_ATOMS values in range."""
+    """Return the multiples of a power of ten (or five times it), about MAX_ROUND_ATOMS of them at most."""
     step = 1
-    while (upper - lower) // step > ROUND_ATOMS:
-        step *= 5 if str(step)[0] == "1" and (upper - lower) // (step * 5) <= ROUND_ATOMS else 10
+    while (upper - lower) // step > MAX_ROUND_ATOMS:
+        step *= 5 if str(step)[0] == "1" and (upper - lower) // (step * 5) <= MAX_ROUND_ATOMS else 10
     return list(range(-(-lower // step) * step, upper + 1, step))
 
 
@@ -135,7 +132,7 @@ RESOLUTIONS: dict[str, int] = {
     "millisecond": 1_000,
     "microsecond": 1,
 }
-"""Microseconds in one tick."""
+"""Microseconds in one tick of each resolution."""
 
 EPOCH = datetime(1970, 1, 1)
 
@@ -149,32 +146,32 @@ def parse_time(text: str) -> datetime:
 
 
 def to_ticks(text: str, resolution: str) -> int:
-    """Ticks of an ISO date or time, rounded down to the resolution."""
+    """Return the ticks of an ISO date or time, rounded down to the resolution."""
     return (parse_time(text) - EPOCH) // timedelta(microseconds=1) // RESOLUTIONS[resolution]
 
 
 def from_ticks(tick: int, resolution: str) -> datetime:
-    """The moment at which a tick starts."""
+    """Return the date and time at which a tick starts."""
     return EPOCH + timedelta(microseconds=tick * RESOLUTIONS[resolution])
 
 
 Unit = int | Fraction
-"""What numbers are multiples of: 10^-d for d digits after the point (an int), or a step (a Fraction)."""
+"""The unit whose multiples numbers are: 10^-d for d digits after the point (an int), or a step (a Fraction)."""
 
 
-def ratio(unit: Unit) -> tuple[float, float]:
-    """Numerator and denominator of a unit: k times the one, over the other, is the k-th multiple, correctly rounded."""
+def get_ratio(unit: Unit) -> tuple[float, float]:
+    """Return numerator and denominator of a unit: k times the one, over the other, is its k-th multiple, rounded."""
     if isinstance(unit, Fraction):
         return float(unit.numerator), float(unit.denominator)
     return 1.0, 10.0**unit
 
 
-def multiples(first: Floats, stop: Floats, unit: Unit) -> tuple[Floats, Floats]:
-    """First multiple of the unit in each [first, stop), in units of it, and how many there are.
+def find_multiples(first: Floats, stop: Floats, unit: Unit) -> tuple[Floats, Floats]:
+    """Return the first multiple of the unit in each [first, stop), in units of it, and the number of multiples.
 
     The quotient by the unit is rounded, so both ends are checked against the value that the k-th multiple has.
     """
-    over, under = ratio(unit)
+    over, under = get_ratio(unit)
     with np.errstate(over="ignore", invalid="ignore"):
         start, end = np.ceil(first * under / over), np.ceil(stop * under / over)
         start = np.where((start - 1) * over / under >= first, start - 1, start)
@@ -184,35 +181,35 @@ def multiples(first: Floats, stop: Floats, unit: Unit) -> tuple[Floats, Floats]:
         return start, np.nan_to_num(np.maximum(end - start, 0))
 
 
-def unit_weights(first: Floats, stop: Floats, unit: Unit | None) -> Floats:
-    """How much of each [first, stop) the multiples of a unit stand for: their number times it; without a unit, all."""
+def weigh_multiples(first: Floats, stop: Floats, unit: Unit | None) -> Floats:
+    """Return the number of multiples of a unit in each [first, stop), times the unit; without a unit, the length."""
     if unit is None:
         return stop - first
-    over, under = ratio(unit)
-    return multiples(first, stop, unit)[1] * over / under
+    over, under = get_ratio(unit)
+    return find_multiples(first, stop, unit)[1] * over / under
 
 
-def span_of(low: float, high: float, unit: Unit) -> tuple[float, float]:
-    """First and last multiple of the unit in [low, high], in units of it; first > last if there is none."""
-    first, count = multiples(np.array([low]), np.array([np.nextafter(high, np.inf)]), unit)
+def find_multiple_range(low: float, high: float, unit: Unit) -> tuple[float, float]:
+    """Return the first and last multiple of the unit in [low, high], in units of it; first > last if there is none."""
+    first, count = find_multiples(np.array([low]), np.array([np.nextafter(high, np.inf)]), unit)
     return float(first[0]), float(first[0] + count[0] - 1)
 
 
-def into_span(values: Floats, low: float, high: float, unit: Unit) -> Floats:
-    """Values moved to the nearest multiple of the unit inside [low, high], or into it if it holds none."""
-    first, last = span_of(low, high, unit)
+def clip_to_multiples(values: Floats, low: float, high: float, unit: Unit) -> Floats:
+    """Clip values to the multiples of the unit inside [low, high], or to the range if it contains none."""
+    first, last = find_multiple_range(low, high, unit)
     if not first <= last:
         return np.clip(values, low, high)
-    over, under = ratio(unit)
+    over, under = get_ratio(unit)
     return np.clip(values, first * over / under, last * over / under)
 
 
-def held(grid: Grid, unit: Unit) -> Mask:
-    """Which cells hold a multiple of the unit."""
-    return multiples(grid.starts, np.append(grid.starts[1:], grid.stop), unit)[1] > 0
+def has_multiples(grid: Grid, unit: Unit) -> Mask:
+    """Return which cells contain a multiple of the unit."""
+    return find_multiples(grid.starts, np.append(grid.starts[1:], grid.stop), unit)[1] > 0
 
 
-def nearest(first: Floats, stop: Floats, unit: Unit) -> Floats:
-    """The multiple that a cell [first, stop) without any stands for: the nearest to its middle."""
-    over, under = ratio(unit)
+def find_nearest_multiple(first: Floats, stop: Floats, unit: Unit) -> Floats:
+    """Return the multiple nearest to the middle of a cell [first, stop), for cells that contain none."""
+    over, under = get_ratio(unit)
     return np.rint((first + (stop - first) / 2.0) * under / over) * over / under

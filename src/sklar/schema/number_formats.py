@@ -1,8 +1,8 @@
-"""How numbers are written in text, stated by an example: the number 1234.56 as the file would write it.
+"""Formats of numbers in text, stated by an example: the number 1234.56 as the file would write it.
 
 "1.234,56 €" says: points between thousands, a decimal comma, and a sign of euro that may follow. "1234,56" says decimal
-comma and nothing between thousands, "1 234" whole numbers with spaces, "$1,234.56" dollars. Whatever a cell holds, it
-is read by this text alone, so that its value depends on no other cell.
+comma and nothing between thousands, "1 234" whole numbers with spaces, "$1,234.56" dollars. Every cell
+is read by this format alone, so that its value depends on no other cell.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def read_number_format(example: str) -> NumberFormat | None:
 
 
 def format_faults(example: object) -> list[str]:
-    """What is wrong with the stated format of a column of numbers."""
+    """List the faults of the stated format of a column of numbers."""
     if example is None or (isinstance(example, str) and read_number_format(example) is not None):
         return []
     return ['format must be the number 1234.56 as the file writes it, as "1.234,56", "1234,56 €" or "$1,234.56"']

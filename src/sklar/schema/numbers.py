@@ -1,4 +1,4 @@
-"""Columns with a numeric range: integers, reals and points in time, each on a public grid."""
+"""Columns with a numeric range: integers, reals and datetimes, each on a public grid."""
 
 from __future__ import annotations
 
@@ -11,16 +11,26 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from sklar.schema.calendar import PARTS, Calendar, Part, calendar_of
+from sklar.schema.calendar import PARTS, Calendar, Part, choose_calendar
 from sklar.schema.columns import INT64_MAX, INT64_MIN, Column, SourceMark, is_unicode, plain
-from sklar.schema.grid import MAX_CELLS, RESOLUTIONS, Grid, Unit, integer_grid, parse_time, real_grid, span_of, to_ticks
+from sklar.schema.grid import (
+    MAX_CELLS,
+    RESOLUTIONS,
+    Grid,
+    Unit,
+    find_multiple_range,
+    integer_grid,
+    parse_time,
+    real_grid,
+    to_ticks,
+)
 from sklar.schema.number_formats import format_faults
 from sklar.schema.zones import is_zone
 
 
 @dataclass(frozen=True, slots=True)
 class Ranged(Column):
-    """Shared by the kinds with a public grid between two bounds; that of points in time is in ticks."""
+    """Base class of the kinds with a public grid between two bounds; that of datetimes is in ticks."""
 
     numeric: ClassVar[bool] = True
     ordered: ClassVar[bool] = True
@@ -31,7 +41,7 @@ class Ranged(Column):
 
     @property
     def span(self) -> tuple[int | float, int | float]:
-        """Smallest and largest value; of points in time, in ticks."""
+        """Smallest and largest value; for datetimes, in ticks."""
         raise NotImplementedError
 
     @property
@@ -71,7 +81,7 @@ class Integer(Ranged):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        _plain_fields(self, lists=("edges", "atoms"))
+        _normalize_fields(self, lists=("edges", "atoms"))
         object.__setattr__(self, "step", plain(self.step))
         Column.__post_init__(self)
 
@@ -85,14 +95,14 @@ class Integer(Ranged):
 
     @property
     def unit(self) -> Fraction:
-        """What all values are multiples of."""
+        """The unit whose multiples all values are."""
         return Fraction(self.step or 1)
 
     def faults(self) -> list[str]:
         faults = Column.faults(self)
         numbers = {"lower": self.lower, "upper": self.upper, "missing_value": self.missing_value or 0}
         wrong = [f"{name} must be an integer" for name, x in numbers.items() if type(x) is not int]
-        wrong += [f"{name} must be integers" for name in ("edges", "atoms") if not _all_of(getattr(self, name), int)]
+        wrong += [f"{name} must be integers" for name in ("edges", "atoms") if not _are_all(getattr(self, name), int)]
         if wrong:
             return faults + wrong
         if not INT64_MIN <= self.lower <= self.upper < INT64_MAX:
@@ -136,12 +146,12 @@ class Real(Ranged):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        _plain_fields(self, lists=("edges", "atoms"))
-        _decimals_as_step(self)
+        _normalize_fields(self, lists=("edges", "atoms"))
+        _convert_decimals_to_step(self)
         for name in ("lower", "upper", "step", "missing_value"):
-            object.__setattr__(self, name, _as_float(plain(getattr(self, name))))
+            object.__setattr__(self, name, _to_float(plain(getattr(self, name))))
         for name in ("edges", "atoms"):
-            object.__setattr__(self, name, tuple(_as_float(x) for x in getattr(self, name)))
+            object.__setattr__(self, name, tuple(_to_float(x) for x in getattr(self, name)))
         Column.__post_init__(self)
 
     @property
@@ -155,7 +165,7 @@ class Real(Ranged):
 
     @property
     def unit(self) -> Unit | None:
-        """What all values are multiples of: their step, or as many digits as declared; None if neither is."""
+        """The unit whose multiples all values are: the step, or the declared digits; None without either."""
         return self.decimals if self.step is None else Fraction(repr(self.step))
 
     @property
@@ -165,7 +175,7 @@ class Real(Ranged):
 
     def faults(self) -> list[str]:
         faults = Column.faults(self)
-        if not all(_all_of(x, float) for x in (self.edges, self.atoms)):
+        if not all(_are_all(x, float) for x in (self.edges, self.atoms)):
             return [*faults, "edges and atoms must be numbers"]
         if not all(type(x) is float and math.isfinite(x) for x in (self.lower, self.upper, self.missing_value or 0.0)):
             return [*faults, "lower, upper and missing_value must be finite numbers"]
@@ -187,10 +197,10 @@ class Datetime(Ranged):
         resolution: One of day, hour, minute, second, millisecond, microsecond; by default day if both bounds are
             plain dates, else second.
         format: How text input is read and text output written (as in strptime); ISO 8601 by default.
-        zone: The time zone of the column, as Europe/Vienna: moments that come with a zone of their own are converted
-            to it, those without are taken as they are, and the output carries it. By default input with a zone is
+        zone: The time zone of the column, as Europe/Vienna: input with a zone of its own is converted to it, input
+            without is taken as it is, and the output has it. By default input with a zone is
             converted to UTC, and the output has none.
-        calendar: The parts of the calendar (month, weekday, hour) that are measured and kept besides the years; by
+        calendar: The parts of the calendar (month, weekday, hour) that are measured in addition to the years; by
             default those that the bounds and the resolution suggest (`sklar.schema.calendar`).
         bins: Number of equal cells of the finest grid; by default as for an integer number of ticks.
     """
@@ -213,7 +223,7 @@ class Datetime(Ranged):
     )  # fmt: skip
 
     def __post_init__(self) -> None:
-        _plain_fields(self)
+        _normalize_fields(self)
         for name in ("lower", "upper", "missing_value"):
             if hasattr(moment := getattr(self, name), "isoformat"):
                 object.__setattr__(self, name, moment.isoformat())
@@ -225,7 +235,7 @@ class Datetime(Ranged):
         Column.__post_init__(self)
 
     def tick(self, moment: str) -> int:
-        """Ticks of an ISO date or time."""
+        """Return the ticks of an ISO date or time."""
         return to_ticks(moment, self.resolution)
 
     @property
@@ -238,13 +248,13 @@ class Datetime(Ranged):
 
     @property
     def calendar_parts(self) -> Calendar | None:
-        """How moments are taken apart; not at all where the column says so, or cuts its line into bins by itself."""
+        """The parts of datetimes; None where the column has none, or states bins."""
         if self.bins is not None and self.calendar is None:
             return None
         wanted: tuple[Part, ...] | None = None
         if self.calendar is not None:
             wanted = tuple(part for part in PARTS if part in self.calendar)
-        return calendar_of(*self.span, self.resolution, wanted)
+        return choose_calendar(*self.span, self.resolution, wanted)
 
     def faults(self) -> list[str]:
         faults = Column.faults(self)
@@ -259,18 +269,15 @@ class Datetime(Ranged):
             faults.append("format must name at least year, month and day in the letters of strptime, as %d.%m.%Y")
         if self.zone is not None and not is_zone(self.zone):
             faults.append("zone must be the name of a time zone, as Europe/Vienna or UTC")
-        if not _is_calendar(self.calendar):
-            faults.append(f"calendar must list parts among {', '.join(PARTS)}; an empty list asks for none")
+        parts = () if self.calendar is None else self.calendar
+        if type(parts) is not tuple or len(set(parts)) < len(parts) or not set(parts) <= set(PARTS):
+            faults.append(f"calendar must list parts among {', '.join(PARTS)}; an empty list means no parts")
         elif self.calendar and not faults and self.calendar_parts is None:
-            faults.append("calendar asks for parts that its bounds and resolution tell already, or that it has not")
+            faults.append("calendar lists parts that follow from its bounds and resolution, or that it does not have")
         return faults + _bins_faults(self.bins)
 
 
-def _is_calendar(parts: Sequence[str] | None) -> bool:
-    return parts is None or (type(parts) is tuple and len(set(parts)) == len(parts) and set(parts) <= set(PARTS))
-
-
-def _plain_fields(column: Column, lists: tuple[str, ...] = ()) -> None:
+def _normalize_fields(column: Column, lists: tuple[str, ...] = ()) -> None:
     """Store numpy scalars as plain numbers and the named lists as tuples of them."""
     for name in ("lower", "upper", "missing_value", "bins"):
         object.__setattr__(column, name, plain(getattr(column, name)))
@@ -278,8 +285,8 @@ def _plain_fields(column: Column, lists: tuple[str, ...] = ()) -> None:
         object.__setattr__(column, name, tuple(plain(x) for x in getattr(column, name)))
 
 
-def _decimals_as_step(column: Real) -> None:
-    """Negative decimals are a power of ten as a step; where the fact comes from goes with it."""
+def _convert_decimals_to_step(column: Real) -> None:
+    """Convert negative decimals to a power of ten as the step, with the provenance of the fact."""
     decimals = plain(column.decimals)
     if type(decimals) is not int or not -15 <= decimals < 0 or column.step is not None:
         return
@@ -292,11 +299,11 @@ def _decimals_as_step(column: Real) -> None:
 
 
 def _step_faults(column: Integer | Real, plausible: bool) -> list[str]:
-    """What is wrong with a step: the bounds must have a multiple between them, and atoms must be multiples."""
+    """List the faults of a step: the bounds must have a multiple between them, and atoms must be multiples."""
     if not plausible:
         return [f"step must be a positive {'whole number' if column.kind == 'integer' else 'number'}"]
     step = Fraction(repr(column.step))
-    first, last = span_of(float(column.lower), float(column.upper), step)
+    first, last = find_multiple_range(float(column.lower), float(column.upper), step)
     if not first <= last:
         return [f"no multiple of the step {column.step:g} lies between lower and upper"]
     if max(abs(first), abs(last)) >= 2.0**53:
@@ -305,8 +312,8 @@ def _step_faults(column: Integer | Real, plausible: bool) -> list[str]:
     return [f"atoms must be multiples of the step {column.step:g}"] if off else []
 
 
-def _as_float(x: Any) -> Any:
-    """Whole numbers as reals; one beyond the reals becomes infinite, which faults() reports."""
+def _to_float(x: Any) -> Any:
+    """Convert whole numbers to floats; one beyond the floats becomes infinite, which faults() reports."""
     if type(x) is not int:
         return x
     try:
@@ -315,7 +322,7 @@ def _as_float(x: Any) -> Any:
         return math.inf if x > 0 else -math.inf
 
 
-def _all_of(values: Sequence[object], kind: type) -> bool:
+def _are_all(values: Sequence[object], kind: type) -> bool:
     return all(type(x) is kind for x in values)
 
 
@@ -323,7 +330,7 @@ _TRIAL_DAYS = (datetime(1999, 12, 31, tzinfo=UTC), datetime(2001, 2, 3, tzinfo=U
 
 
 def _is_format(format: object) -> bool:
-    """Whether texts in this format name a day: writing a date and reading it back must give the same date."""
+    """Return whether texts in this format name a day: writing a date and reading it back must give the same date."""
     if not (isinstance(format, str) and is_unicode(format)):
         return False
     try:

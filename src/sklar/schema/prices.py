@@ -1,4 +1,4 @@
-"""What measured facts cost: each purchase once, with the facts it bought and whom its promise protects."""
+"""Prices of measured facts: one per measurement, with its facts and the unit of privacy."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ RELATIONS = ("add-remove", "replace")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """One measurement of facts, as the ledger has it. Whoever uses the facts adds it to what they promise.
+    """One measurement of facts, as recorded in the ledger. A fit that uses the facts adds it to its claim.
 
     Attributes:
         fit: Name of the measurement in its ledger.
-        ledger: What that ledger calls its dataset; empty if it was kept in memory only.
+        ledger: Name of the dataset in that ledger; empty if it was kept in memory only.
         delta: The delta of epsilon, that of finding labels included.
-        rho: The same in zCDP.
-        facts: What was bought, as "column.fact"; several facts of one measurement share its price.
+        rho: The price in zCDP.
+        facts: The measured facts, as "column.fact"; several facts of one measurement share its price.
         votes: Whether it protects a person whose rows share one vote.
-        person: What tells the persons apart that it protects; None where each row is one.
-        kept: What the schema stated and the measurement kept or searched within (`keep_listed`), as the stated values
-            of each "column.fact". These facts were stated, not bought: they are not among `facts`.
-        reading: What was stated about reading the rows it was measured on (`ReadOptions.assumptions`).
+        person: Name of the unit that it protects; None where each row is a person.
+        kept: Values that the schema stated and the measurement kept or searched within (`keep_listed`), by
+            "column.fact". These facts were stated, not measured: they are not among `facts`.
+        reading: Options stated for reading the rows that were measured (`ReadOptions.assumptions`).
     """
 
     fit: str
@@ -50,7 +50,7 @@ class Price:
         object.__setattr__(self, "reading", tuple(tuple(pair) for pair in self.reading))
 
     def faults(self) -> list[str]:
-        """Everything that is wrong with it."""
+        """List all faults of it."""
         faults = [f"{name} must be text" for name in ("fit", "ledger") if not _is_line(getattr(self, name))]
         faults += [f"{name} must be a number above 0" for name in ("epsilon", "rho") if not _positive(self, name)]
         if type(self.delta) is not float or not 0 <= self.delta < 1:
@@ -73,7 +73,7 @@ class Price:
 
 
 def price_faults(prices: Iterable[Price]) -> list[str]:
-    """Everything that is wrong with the prices of a schema."""
+    """List all faults of the prices of a schema."""
     listed = list(prices)
     faults = [f"price {i}: {fault}" for i, price in enumerate(listed, 1) for fault in price.faults()]
     if not faults and len({price.fit for price in listed}) < len(listed):

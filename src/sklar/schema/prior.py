@@ -1,4 +1,4 @@
-"""What a public table tells of the columns: counts of single columns and of pairs, declared public by the custodian."""
+"""A public table as a prior: counts of single columns and of pairs, declared public by the custodian."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklar.arrays import Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PublicColumn:
-    """One column of a public table: how many rows each base code has, and the group of each code in tables of pairs."""
+    """One column of a public table: the rows of each base code, and the group of each code in tables of pairs."""
 
     name: str
     counts: Ints
@@ -29,15 +29,15 @@ class PublicColumn:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublicPrior:
-    """A public table by its counts. Nothing protects the people in it: whoever declares it public vouches for that.
+    """A public table by its counts. It is not protected: whoever declares it public vouches for that.
 
     Attributes:
-        name: What the custodian calls it.
+        name: The custodian's name for it.
         by: Who vouches that it is public; empty for the custodian.
         rows: Its number of rows.
         columns: The modelled columns that it has, as the schema codes them.
         pairs: Tables of the pairs of columns (0, 1), (0, 2), ... on their groups, one after the other.
-        promise: What is promised about the people behind it, if it was drawn from a model; empty for a table.
+        promise: The guarantee for the people behind it, if it was drawn from a model; empty for a table.
     """
 
     name: str
@@ -63,14 +63,14 @@ class PublicPrior:
         return found
 
     def table(self, first: str, second: str) -> Ints | None:
-        """Counts of two columns on their groups; None if it lacks one of them."""
+        """Return the counts of two columns on their groups; None if it lacks one of them."""
         found = self._tables.get((first, second))
         if found is None and (second, first) in self._tables:
             return self._tables[second, first].T
         return found
 
     def is_whole(self) -> bool:
-        """Whether its counts are those of one table of so many rows, and nothing else."""
+        """Return whether its counts are those of one table of `rows` rows."""
         cells = sum(first.size * second.size for first, second in combinations(self.columns, 2))
         sums = [int(column.counts.sum()) for column in self.columns]
         sums += [int(table.sum()) for table in self._tables.values()] if len(self.pairs) == cells else [-1]
@@ -78,7 +78,7 @@ class PublicPrior:
 
     @cached_property
     def digest(self) -> str:
-        """Recognizes it: the same for the same name and counts."""
+        """SHA-256 of its names and counts."""
         names = [self.name, self.by, self.promise, self.rows, *(column.name for column in self.columns)]
         digest = hashlib.sha256(json.dumps(names).encode())
         for column in self.columns:

@@ -3,7 +3,7 @@
 Reading gives a stated kind for every column. Booleans, keys, ignored columns and ordered categories are complete with
 that. Numbers, times and plain categories need bounds or values. V1 leaves them open. V2 may state them, but not where
 they come from: `Metadata.detect_from_dataframes` reads them off the rows. So they count as read off the rows, and a
-private fit refuses them, until somebody vouches for them (`ranges="public"`, or `Schema.confirm`).
+private fit refuses them, until they are confirmed (`ranges="public"`, or `Schema.confirm`).
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from sklar.schema.persons.tables import Tables
 from sklar.schema.table import Schema
 
 NEEDS = {"category": "values", **dict.fromkeys(("integer", "real", "number", "datetime"), "lower and upper")}
-"""What SDV metadata leave open, by kind; `number` is an integer or a real."""
-LINK = ("parent_table_name", "parent_primary_key", "child_table_name", "child_foreign_key")
-"""What a relationship says."""
+"""Facts that SDV metadata leave open, by kind; `number` is an integer or a real."""
+RELATIONSHIP_KEYS = ("parent_table_name", "parent_primary_key", "child_table_name", "child_foreign_key")
+"""Entries of a relationship."""
 ISO_FORMATS = frozenset({"%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"})
-CLOCK = {"%f": "microsecond", "%S": "second", "%M": "minute", "%H": "hour", "%I": "hour"}
-"""What the letters of a format say about the resolution, the finest first."""
+RESOLUTION_OF_LETTER = {"%f": "microsecond", "%S": "second", "%M": "minute", "%H": "hour", "%I": "hour"}
+"""The resolution that a letter of a format implies, the finest first."""
 MAX_DECIMALS = 15
-"""What SDV has as `decimal_places` of numbers that are not rounded; a Real() then states none."""
+"""SDV's `decimal_places` of numbers that are not rounded; a Real() then states no decimals."""
 RANGE_FACTS = ("lower", "upper", "values", "nullable", "decimals", "resolution")
 """Facts of a column that a range states."""
-UNKNOWN = ("from-rows", "pay")
-"""Provenances of facts that nobody knows without the rows: they are not written."""
+UNWRITTEN = ("from-rows", "pay")
+"""Provenances of facts that are not known without the rows: they are not written."""
 Ranges = Literal["from-rows", "public"]
 """Where the ranges of V2 metadata come from: read off the rows, as SDV detects them, or known without the rows."""
 Version = Literal["V1", "V2"]
@@ -45,11 +45,11 @@ Version = Literal["V1", "V2"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedKind:
-    """What metadata say about one column.
+    """The facts that metadata state about one column.
 
     Attributes:
         kind: A kind of column, or `number` where integer or real is left open.
-        format: Of texts that are times; None for ISO.
+        format: Format of times that are text; None for ISO.
         values: Ordered values, if they are listed.
         domain: The column with its bounds or values, if V2 metadata state a range.
         notes: What a custodian should know.
@@ -75,7 +75,7 @@ def read_sdv(path: str | PathLike[str], table: str | None = None) -> dict[str, S
 
 
 def kinds_from_sdv(document: Any, table: str | None = None) -> dict[str, StatedKind]:
-    """The kind of every column of one table (named, if there are several); all faults are reported at once."""
+    """Return the kind of every column of one table (named, if there are several); all faults are reported at once."""
     entry = _table_entry(document, table)
     columns = entry.get("columns")
     if not isinstance(columns, Mapping) or not columns:
@@ -83,8 +83,8 @@ def kinds_from_sdv(document: Any, table: str | None = None) -> dict[str, StatedK
     faults = [f"column '{name}': it has no sdtype" for name, column in columns.items() if not _sdtype(column)]
     if faults:
         raise SchemaError(faults)
-    keys = _keys(entry)
-    return {name: _kind(column, is_key=name in keys) for name, column in columns.items()}
+    keys = _find_keys(entry)
+    return {name: _parse_kind(column, is_key=name in keys) for name, column in columns.items()}
 
 
 def schema_from_sdv(
@@ -94,7 +94,7 @@ def schema_from_sdv(
     *,
     ranges: Ranges = "from-rows",
 ) -> Schema:
-    """A schema with the kinds of SDV metadata and the given domains; whoever calls it vouches for the kinds.
+    """Return a schema with the kinds of SDV metadata and the given domains; the caller vouches for the kinds.
 
     Args:
         document: The parsed JSON.
@@ -105,7 +105,7 @@ def schema_from_sdv(
     """
     given = domains or {}
     stated = kinds_from_sdv(document, table)
-    columns = {name: given[name] if name in given else _complete(kind, ranges) for name, kind in stated.items()}
+    columns = {name: given[name] if name in given else _complete_column(kind, ranges) for name, kind in stated.items()}
     open_kinds = {name: stated[name] for name, column in columns.items() if column is None}
     faults = [f"column '{name}': {kind.sdtype} needs {NEEDS[kind.kind]}" for name, kind in open_kinds.items()]
     faults += [
@@ -126,22 +126,24 @@ def tables_from_sdv(
     *,
     ranges: Ranges = "from-rows",
 ) -> Tables:
-    """Two tables and the key between them from SDV metadata of several tables; the parents are the persons.
+    """Return two tables and the key between them from SDV metadata; the parents are the persons.
 
     Args:
         document: The parsed JSON: two tables, and one relationship.
         domains: By table, complete columns for those that metadata leave open.
-        person: How many rows of a parent are used, their order, and rules across rows.
+        person: The number of rows of a parent that are used, their order, and rules across rows.
         ranges: Where the ranges of V2 metadata come from, as for `schema_from_sdv`.
     """
     given = domains or {}
-    parent, own, child, key = _relationship(document)
+    parent, own, child, key = _parse_relationship(document)
     columns: dict[str, Any] = {name: _table_entry(document, name).get("columns") for name in (parent, child)}
     if not all(isinstance(found, Mapping) and found for found in columns.values()):
         raise SchemaError(["the metadata have a table without 'columns'"])
     links = {parent: own, child: key}
     faults = [
-        f"'{of}' is the key of '{name}', but no column of it" for name, of in links.items() if of not in columns[name]
+        f"'{of}' is the key of '{name}', but not a column of it"
+        for name, of in links.items()
+        if of not in columns[name]
     ]
     faults += [f"there is no table '{name}' in the metadata" for name in given if name not in columns]
     schemas: dict[str, Schema] = {}
@@ -153,7 +155,7 @@ def tables_from_sdv(
             faults += [f"table '{name}': {fault}" for fault in error.faults]
     if faults:
         raise SchemaError(faults)
-    # Other keys of the parents would leave open which one rows point to; samples have none of them anyway.
+    # Other keys of the parents are left out: rows point to this one, and samples have no other.
     parents = Schema({name: column for name, column in schemas[parent].items() if name == own or column.modelled})
     if key != own and key in parents:
         raise SchemaError([f"'{key}' is the key of '{child}', but no key of '{parent}': rename it in one of them"])
@@ -162,20 +164,20 @@ def tables_from_sdv(
 
 
 def schema_to_pay(kinds: Mapping[str, StatedKind], *, take_ranges: bool = False) -> Schema:
-    """A schema with the kinds of metadata, whose bounds and values are to be measured, and paid for.
+    """Return a schema with the kinds of metadata, whose bounds and values are to be measured, and paid for.
 
     With `take_ranges` those that V2 metadata state are taken as known without the rows.
     """
 
     def column(kind: StatedKind) -> Column:
-        known = _complete(kind, "public") if take_ranges or kind.domain is None else None
-        return known or _to_pay(kind)
+        known = _complete_column(kind, "public") if take_ranges or kind.domain is None else None
+        return known or _make_column_to_pay(kind)
 
     return Schema({name: column(kind) for name, kind in kinds.items()})
 
 
-def _to_pay(stated: StatedKind) -> Column:
-    """The column without what its range states."""
+def _make_column_to_pay(stated: StatedKind) -> Column:
+    """Return the column without what its range states."""
     bounds = {"lower": "pay", "upper": "pay", "nullable": "pay"}
     if stated.kind == "ordinal":
         whole = all(type(value) is int for value in stated.values)
@@ -190,7 +192,7 @@ def _to_pay(stated: StatedKind) -> Column:
 
 
 def to_sdv(schema: Schema, table: str = "table", version: Version = "V2") -> dict[str, Any]:
-    """A schema as SDV metadata.
+    """Return a schema as SDV metadata.
 
     Args:
         schema: Its kinds are written and, in V2, the bounds and values that are public, assumed or measured. What was
@@ -224,8 +226,8 @@ def _table_entry(document: Any, table: str | None) -> Mapping[str, Any]:
     return tables[name]
 
 
-def _relationship(document: Any) -> tuple[str, str, str, str]:
-    """Parents, their key, the rows and theirs; metadata of other than two tables with one key are refused."""
+def _parse_relationship(document: Any) -> tuple[str, str, str, str]:
+    """Return parents, their key, the rows and theirs; metadata of other than two tables with one key are refused."""
     tables = document.get("tables") if isinstance(document, Mapping) else None
     if not isinstance(tables, Mapping):
         raise SchemaError(["the metadata have no tables"])
@@ -235,8 +237,8 @@ def _relationship(document: Any) -> tuple[str, str, str, str]:
     links: Any = document.get("relationships")
     if not isinstance(links, list) or len(links) != 1 or not isinstance(links[0], Mapping):
         raise SchemaError(["two tables are joined by one key: the metadata need exactly one of 'relationships'"])
-    found: list[Any] = [links[0].get(word) for word in LINK]
-    faults = [f"the relationship needs one name as {word}" for word, name in zip(LINK, found, strict=True)
+    found: list[Any] = [links[0].get(word) for word in RELATIONSHIP_KEYS]
+    faults = [f"the relationship needs one name as {word}" for word, name in zip(RELATIONSHIP_KEYS, found, strict=True)
               if not isinstance(name, str) or not name]  # fmt: skip
     if not faults and {found[0], found[2]} != set(tables):
         faults = [f"the relationship must lead from one of the tables to the other: {', '.join(map(str, tables))}"]
@@ -245,8 +247,8 @@ def _relationship(document: Any) -> tuple[str, str, str, str]:
     return found[0], found[1], found[2], found[3]
 
 
-def _keys(entry: Mapping[str, Any]) -> set[str]:
-    """Names of the key columns; a primary key may be several columns."""
+def _find_keys(entry: Mapping[str, Any]) -> set[str]:
+    """Return the names of the key columns; a primary key may be several columns."""
     primary, alternate = entry.get("primary_key"), entry.get("alternate_keys")
     listed = [primary, *(alternate if isinstance(alternate, list) else [])]
     return {name for item in listed for name in (item if isinstance(item, list) else [item]) if isinstance(name, str)}
@@ -257,7 +259,7 @@ def _sdtype(column: Any) -> str | None:
     return sdtype if isinstance(sdtype, str) and sdtype else None
 
 
-def _kind(column: Mapping[str, Any], *, is_key: bool) -> StatedKind:
+def _parse_kind(column: Mapping[str, Any], *, is_key: bool) -> StatedKind:
     sdtype = str(column["sdtype"])
     if is_key:
         return StatedKind(kind="id", sdtype=sdtype)
@@ -281,7 +283,7 @@ def _kind(column: Mapping[str, Any], *, is_key: bool) -> StatedKind:
 
 
 def _nullable(column: Mapping[str, Any]) -> bool:
-    """Whether nulls are allowed: without a word they are, as SDV has it."""
+    """Return whether nulls are allowed; by default they are, as in SDV."""
     return column.get("range_is_nullable") is not False
 
 
@@ -291,37 +293,39 @@ def _labels_kind(column: Mapping[str, Any], sdtype: str) -> StatedKind:
     ranged = "range_values" in column
     if ranged and {type(value) for value in values} == {bool}:
         return StatedKind(kind="boolean", sdtype=sdtype, domain=Boolean(nullable=_nullable(column)))
-    labels = _labels(values) if ranged else _alike(values)
+    labels = _labels(values) if ranged else _keep_one_type(values)
     ordered = sdtype == "ordinal" or not ranged
     if ordered and labels:
         # SDV finds ordinal values in the order of the rows where they are numbers; a list of texts has an order.
         labels = tuple(sorted(labels)) if ranged and type(labels[0]) is int else labels
-        domain = _valid(Ordinal(labels, nullable=_nullable(column))) if ranged else None
+        domain = _validate_column(Ordinal(labels, nullable=_nullable(column))) if ranged else None
         return StatedKind(kind="ordinal", sdtype=sdtype, values=cast("Any", labels), domain=domain)
     said = sdtype == "ordinal" or column.get("order_by")
     notes = ("The metadata say that its values are ordered: make it `ordinal`.",) if said else ()
-    # Sorted: the order of the rows, in which SDV lists them, is nobody's business.
-    found = _valid(Category(values=cast("Any", sorted(labels)), nullable=_nullable(column))) if labels else None
+    # Sorted: SDV lists them in the order of the rows, which is private.
+    found = (
+        _validate_column(Category(values=cast("Any", sorted(labels)), nullable=_nullable(column))) if labels else None
+    )
     return StatedKind(kind="category", sdtype=sdtype, domain=found if ranged else None, notes=notes)
 
 
-def _alike(values: list[Any]) -> tuple[Any, ...]:
-    """The values, if they are all text or all integers and differ; else nothing."""
-    alike = {type(value) for value in values}
-    return tuple(values) if alike in ({str}, {int}) and len(set(values)) == len(values) else ()
+def _keep_one_type(values: list[Any]) -> tuple[Any, ...]:
+    """Return the values, if they are all text or all integers and differ; else nothing."""
+    types = {type(value) for value in values}
+    return tuple(values) if types in ({str}, {int}) and len(set(values)) == len(values) else ()
 
 
 def _labels(values: list[Any]) -> tuple[Any, ...]:
-    """Labels of a range: whole numbers as integers, other numbers as they are written."""
+    """Return the labels of a range: whole numbers as integers, other numbers as text."""
     if not all(type(value) in (str, int, float) for value in values):
         return ()
     if all(type(value) is int or (type(value) is float and value.is_integer()) for value in values):
-        return _alike([int(value) for value in values])
-    return _alike([value if isinstance(value, str) else repr(value) for value in values])
+        return _keep_one_type([int(value) for value in values])
+    return _keep_one_type([value if isinstance(value, str) else repr(value) for value in values])
 
 
 def _numerical(column: Mapping[str, Any]) -> StatedKind:
-    """A number: V1 states how it is stored, V2 its digits and its range."""
+    """Return a number: V1 states how it is stored, V2 its digits and its range."""
     places = column.get("decimal_places")
     kind = _number_kind(str(column.get("computer_representation", "")))
     if type(places) is int:
@@ -334,23 +338,23 @@ def _numerical(column: Mapping[str, Any]) -> StatedKind:
             domain = Real(lower, upper, decimals=digits, nullable=_nullable(column))
         elif all(isinstance(end, int) or end.is_integer() for end in (lower, upper)):
             domain = Integer(int(lower), int(upper), nullable=_nullable(column))
-    return StatedKind(kind=kind, sdtype="numerical", domain=_valid(domain))
+    return StatedKind(kind=kind, sdtype="numerical", domain=_validate_column(domain))
 
 
 def _time_range(column: Mapping[str, Any], form: str | None, written: str | None) -> Column | None:
-    ends = [_time(column.get(word), form) for word in ("range_min", "range_max")]
+    ends = [_parse_time(column.get(word), form) for word in ("range_min", "range_max")]
     if any(end is None for end in ends):
         return None
     lower, upper = cast("list[datetime]", ends)
     clock = form if form is not None else "" if _at_midnight(lower) and _at_midnight(upper) else "%S"
-    resolution = next((name for letters, name in CLOCK.items() if letters in clock), "day")
+    resolution = next((name for letters, name in RESOLUTION_OF_LETTER.items() if letters in clock), "day")
     texts = [str(end.date()) if resolution == "day" else end.isoformat() for end in (lower, upper)]
     found = Datetime(*texts, resolution=resolution, format=written, nullable=_nullable(column))
-    return _valid(found)
+    return _validate_column(found)
 
 
-def _time(text: Any, form: str | None) -> datetime | None:
-    """A time as SDV writes it, in the format of the column or in ISO 8601; None for what is not one, or has a zone."""
+def _parse_time(text: Any, form: str | None) -> datetime | None:
+    """Parse a time in the format of the column or in ISO 8601; None for other texts, and for times with a zone."""
     if not isinstance(text, str):
         return None
     try:
@@ -364,7 +368,7 @@ def _at_midnight(time: datetime) -> bool:
     return time == datetime(time.year, time.month, time.day)
 
 
-def _valid(column: Column | None) -> Column | None:
+def _validate_column(column: Column | None) -> Column | None:
     return None if column is None or column.faults() else column
 
 
@@ -374,8 +378,8 @@ def _number_kind(representation: str) -> str:
     return "real" if representation.lower().startswith("float") else "number"
 
 
-def _complete(stated: StatedKind, ranges: Ranges) -> Column | None:
-    """The column, if kind and range say all; what the range states is marked with where it comes from."""
+def _complete_column(stated: StatedKind, ranges: Ranges) -> Column | None:
+    """Return the column, if kind and range are complete; facts of the range are marked with their provenance."""
     if stated.domain is not None:
         marks = {fact: ranges for fact in RANGE_FACTS if fact in stated.domain.facts and stated.domain.states(fact)}
         return replace(cast("Any", stated.domain), source=marks)
@@ -385,7 +389,7 @@ def _complete(stated: StatedKind, ranges: Ranges) -> Column | None:
 
 
 def _agrees(kind: str, stated: str) -> bool:
-    """Keys and personal data may also be left out, and any column may be ignored."""
+    """Return whether a given kind agrees with the stated one; any column may be ignored."""
     number = ("integer", "real")
     wider = {
         "number": number,
@@ -397,7 +401,7 @@ def _agrees(kind: str, stated: str) -> bool:
 
 
 def _sdv_column(column: Column) -> dict[str, Any]:
-    if isinstance(column, Ordinal) and column.provenance("values") not in UNKNOWN:
+    if isinstance(column, Ordinal) and column.provenance("values") not in UNWRITTEN:
         return {"sdtype": "categorical", "order": list(column.values)}
     if isinstance(column, Labels):
         return {"sdtype": "categorical"}
@@ -414,13 +418,13 @@ def _sdv_column(column: Column) -> dict[str, Any]:
 
 
 def _sdv_column_with_range(column: Column) -> dict[str, Any]:
-    """A column in V2: the kind, and what may be known about its range."""
+    """Return a column in V2: the kind, and the public facts of its range."""
     plain: dict[str, Any] = _sdv_column(column)
     plain.pop("computer_representation", None)
     if isinstance(column, Ordinal):
         plain = {"sdtype": "ordinal"}
     known = {fact for fact in RANGE_FACTS if fact in column.facts}
-    known = {fact for fact in known if column.provenance(fact) not in UNKNOWN}
+    known = {fact for fact in known if column.provenance(fact) not in UNWRITTEN}
     if "nullable" in known:
         plain["range_is_nullable"] = bool(getattr(column, "nullable", False))
     if isinstance(column, Labels) and "values" in known:

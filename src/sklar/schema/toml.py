@@ -1,4 +1,4 @@
-"""The text of a schema: TOML made to be read and edited by people, to and from its parts. The round trip is exact."""
+"""The TOML text of a schema, made to be read and edited by people. The round trip is exact."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sklar.schema.prices import Price
 from sklar.schema.rules import RULES, Rule
 
 VERSION = 1
-LARGEST_FILE = 64 << 20
+MAX_FILE_BYTES = 64 << 20
 KINDS: dict[str, type[Column]] = {
     kind.kind: kind for kind in (Category, Ordinal, Integer, Real, Boolean, Datetime, Id, Ignore, Unknown)
 }
@@ -39,26 +39,26 @@ HEADER = """\
 
 
 def read_text(path: str | PathLike[str]) -> str:
-    """The text of a schema file."""
+    """Return the text of a schema file."""
     try:
         with Path(path).open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+            content = file.read(MAX_FILE_BYTES + 1)
         text = content.decode("utf-8-sig")
     except TypeError:
-        raise UsageError("a schema is a Schema or the path of a schema file") from None
+        raise UsageError("a schema must be a Schema or the path of a schema file") from None
     except OSError as error:
         raise UsageError(f"cannot read the schema {os.fspath(path)}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise SchemaError([f"{os.fspath(path)} is not UTF-8 text"]) from None
     except ValueError:
         raise UsageError("the path of the schema is not a usable path") from None
-    if len(content) > LARGEST_FILE:  # a device may never end
-        raise UsageError(f"{os.fspath(path)} is larger than {LARGEST_FILE >> 20} MB; it is no schema")
+    if len(content) > MAX_FILE_BYTES:  # a device may never end
+        raise UsageError(f"{os.fspath(path)} is larger than {MAX_FILE_BYTES >> 20} MB, so it cannot be a schema")
     return text
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """TOML text as plain dicts and lists."""
+    """Parse TOML text to plain dicts and lists."""
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -71,8 +71,8 @@ Parts = tuple[dict[str, Column | None], list[Rule], list[Price], list[Confirmati
 """Columns (None where one could not be built), rules, prices and confirmations."""
 
 
-def parts_from_dict(document: Mapping[str, Any], faults: list[str]) -> Parts:
-    """The parts of a schema from the parsed document; what is wrong with it is added to the faults."""
+def parse_parts(document: Mapping[str, Any], faults: list[str]) -> Parts:
+    """Return the parts of a schema from the parsed document; what is wrong with it is added to the faults."""
     faults += [f"unknown entry '{key}'" for key in document if key not in ENTRIES]
     version = document.get("version", VERSION)
     if type(version) is not int or version != VERSION:
@@ -80,15 +80,15 @@ def parts_from_dict(document: Mapping[str, Any], faults: list[str]) -> Parts:
     listed = document.get("columns")
     if not isinstance(listed, Mapping):
         raise SchemaError([*faults, "it needs a table [columns] with one entry a column"])
-    columns = {name: _column(name, entry, faults) for name, entry in listed.items()}
-    rules = rules_in(document, "rules", faults)
-    prices = _records(Price, "price", document.get("prices", []), faults)
-    confirmed = _records(Confirmation, "confirmed", document.get("confirmed", []), faults)
+    columns = {name: _parse_column(name, entry, faults) for name, entry in listed.items()}
+    rules = parse_rules(document, "rules", faults)
+    prices = _parse_records(Price, "price", document.get("prices", []), faults)
+    confirmed = _parse_records(Confirmation, "confirmed", document.get("confirmed", []), faults)
     return columns, rules, prices, confirmed
 
 
-def null_values_in(document: Mapping[str, Any], faults: list[str]) -> tuple[str, ...]:
-    """The texts that stand for a missing value."""
+def parse_null_values(document: Mapping[str, Any], faults: list[str]) -> tuple[str, ...]:
+    """Return the texts that stand for a missing value."""
     listed = document.get("null_values", [])
     if isinstance(listed, list) and all(isinstance(text, str) for text in cast("list[object]", listed)):
         return tuple(cast("list[str]", listed))
@@ -96,30 +96,30 @@ def null_values_in(document: Mapping[str, Any], faults: list[str]) -> tuple[str,
     return ()
 
 
-def rules_in(document: Mapping[str, Any], key: str, faults: list[str]) -> list[Rule]:
-    """The rules that stand under a key of the document."""
+def parse_rules(document: Mapping[str, Any], key: str, faults: list[str]) -> list[Rule]:
+    """Return the rules that stand under a key of the document."""
     listed = document.get(key, [])
     if not isinstance(listed, list):
         raise SchemaError([*faults, f"{key} must be a list of tables [[{key}]]"])
     own: list[str] = []
-    made = [_rule(i, entry, own) for i, entry in enumerate(listed, 1)]
+    made = [_parse_rule(i, entry, own) for i, entry in enumerate(listed, 1)]
     faults += own if key == "rules" else [f"{key}: {fault}" for fault in own]
     return [rule for rule in made if rule]
 
 
-def first_hand(faults: Sequence[str], broken: bool) -> list[str]:
-    """Without the faults that only say that a column is absent, if some column could not be built at all."""
+def drop_follow_up_faults(faults: Sequence[str], broken: bool) -> list[str]:
+    """Drop the faults about absent columns if some column could not be built, since they only follow from that."""
     second_hand = ("is not a modelled column", "it has no columns", "it has no column to model")
     return [f for f in faults if not (broken and any(text in f for text in second_hand))]
 
 
-def dict_from_parts(
+def make_document(
     columns: Mapping[str, Column], rules: Sequence[Rule], prices: Sequence[Price], confirmed: Sequence[Confirmation]
 ) -> dict[str, Any]:
-    """A schema as plain dicts, lists, numbers and strings; defaults are left out."""
+    """Return a schema as plain dicts, lists, numbers and strings; defaults are left out."""
     document: dict[str, Any] = {"version": VERSION, "columns": {n: _column_entry(c) for n, c in columns.items()}}
     if rules:
-        document["rules"] = rule_entries(rules)
+        document["rules"] = list_rule_entries(rules)
     for name, records in (("prices", prices), ("confirmed", confirmed)):
         if records:
             document[name] = [_record_entry(record) for record in records]
@@ -139,7 +139,7 @@ def write_text(text: str, path: str | PathLike[str], *, private: bool) -> None:
         raise OutputError(f"cannot write the schema to {os.fspath(path)}: {error.strerror}") from None
 
 
-def _column(name: str, entry: object, faults: list[str]) -> Column | None:
+def _parse_column(name: str, entry: object, faults: list[str]) -> Column | None:
     if not isinstance(entry, Mapping):
         faults.append(f"column '{name}' must be a table with a kind")
         return None
@@ -151,7 +151,7 @@ def _column(name: str, entry: object, faults: list[str]) -> Column | None:
     unknown = [key for key in entry if key != "kind" and key not in allowed]
     faults += [f"column '{name}': a {kind} column has no '{key}'" for key in unknown]
     arguments = {key: entry[key] for key in entry if key in allowed}
-    wrong = [key for key, value in arguments.items() if not _plausible(key, value)]
+    wrong = [key for key, value in arguments.items() if not _has_column_type(key, value)]
     faults += [f"column '{name}': '{key}' has the wrong type" for key in wrong]
     needed = [f for f in ("values", "lower", "upper") if f in allowed and f not in entry and not _unlisted(f, entry)]
     faults += [f"column '{name}': '{key}' is missing" for key in needed]
@@ -163,7 +163,7 @@ def _column(name: str, entry: object, faults: list[str]) -> Column | None:
 
 
 def _unlisted(fact: str, entry: Mapping[str, Any]) -> bool:
-    """Whether these are the values of a category that are to be paid for: it need not list any."""
+    """Return whether these are values of a category that are to be paid for, so that none need be listed."""
     source = entry.get("source")
     paid = isinstance(source, Mapping) and cast("Mapping[str, Any]", source).get(fact) == "pay"
     return fact == "values" and entry["kind"] == "category" and paid
@@ -178,7 +178,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def _plausible(key: str, value: object) -> bool:
+def _has_column_type(key: str, value: object) -> bool:
     if key == "spelling":
         return isinstance(value, list) and all(type(x) in (int, str) for x in value)
     if key in ("edges", "atoms"):
@@ -198,7 +198,7 @@ def _plausible(key: str, value: object) -> bool:
     return isinstance(value, _TYPES[key]) if key in _TYPES else not isinstance(value, list | dict)
 
 
-def _rule(index: int, entry: object, faults: list[str]) -> Rule | None:
+def _parse_rule(index: int, entry: object, faults: list[str]) -> Rule | None:
     kind = entry.get("kind") if isinstance(entry, Mapping) else None
     if not isinstance(entry, Mapping) or not isinstance(kind, str) or kind not in RULES:
         faults.append(f"rule {index}: kind must be one of {', '.join(RULES)}")
@@ -206,7 +206,7 @@ def _rule(index: int, entry: object, faults: list[str]) -> Rule | None:
     parts = fields(RULES[kind])
     needed, known = {f.name for f in parts if f.default is MISSING}, {f.name for f in parts}
     arguments = {key: value for key, value in entry.items() if key != "kind"}
-    if not needed <= set(arguments) <= known or not all(_fits(key, value) for key, value in arguments.items()):
+    if not needed <= set(arguments) <= known or not all(_has_rule_type(key, value) for key, value in arguments.items()):
         also = [f.name for f in parts if f.name not in needed]
         faults.append(
             f"rule {index}: a rule '{kind}' needs exactly {', '.join(f.name for f in parts if f.name in needed)}"
@@ -223,10 +223,10 @@ _RULE_TYPES: dict[str, type | tuple[type, ...]] = {
     "at_most_one": bool,
     **dict.fromkeys(("at_least", "at_most", "lower", "upper", "offset"), (int, float)),
 }
-"""What an entry of a rule is, unless it is text."""
+"""Types of the entries of a rule that are not text."""
 
 
-def _fits(key: str, value: object) -> bool:
+def _has_rule_type(key: str, value: object) -> bool:
     if isinstance(value, list):
         return key in ("columns", "parts") and all(isinstance(name, str) for name in cast("list[object]", value))
     return isinstance(value, _RULE_TYPES.get(key, str))
@@ -235,8 +235,8 @@ def _fits(key: str, value: object) -> bool:
 R = TypeVar("R", Price, Confirmation)
 
 
-def _records(kind: type[R], word: str, entries: object, faults: list[str]) -> list[R]:
-    """Prices or confirmations: tables that need all their keys, among them a list of facts."""
+def _parse_records(kind: type[R], word: str, entries: object, faults: list[str]) -> list[R]:
+    """Parse prices or confirmations: tables that need all their keys, among them a list of facts."""
     known = {field.name for field in fields(kind)}
     needed = {field.name for field in fields(kind) if field.default is MISSING}
     plural = "prices" if word == "price" else word
@@ -283,8 +283,8 @@ def _column_entry(column: Column) -> dict[str, Any]:
     return entry
 
 
-def rule_entries(rules: Sequence[Rule]) -> list[dict[str, Any]]:
-    """Rules as tables of a schema file."""
+def list_rule_entries(rules: Sequence[Rule]) -> list[dict[str, Any]]:
+    """Return rules as tables of a schema file."""
     return [_rule_entry(rule) for rule in rules]
 
 
@@ -298,46 +298,48 @@ def _rule_entry(rule: Rule) -> dict[str, Any]:
 
 
 def _plain_entry(value: Any) -> Any:
-    """Pairs as a table, other tuples as a list."""
+    """Convert pairs to a table, and other tuples to a list."""
     if not isinstance(value, tuple):
         return value
     items = cast("tuple[Any, ...]", value)
     return dict(items) if items and all(isinstance(item, tuple) for item in items) else list(items)
 
 
-WIDTH = 110
-"""Of a line, in characters."""
+LINE_WIDTH = 110
+"""Longest line, in characters."""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-def document_text(document: Mapping[str, Any], notes: Mapping[str, Sequence[str]]) -> str:
-    """The document of `schema_to_dict` as TOML; notes are comments above their columns, and those of "" come first."""
-    head = comments(notes.get("", ()))
-    parts = [*([head] if head else []), f"version = {value_text(document['version'])}\n"]
+def format_document(document: Mapping[str, Any], notes: Mapping[str, Sequence[str]]) -> str:
+    """Return the document of `schema_to_dict` as TOML; notes are comments above their columns, those of "" first."""
+    head = format_notes(notes.get("", ()))
+    parts = [*([head] if head else []), f"version = {format_value(document['version'])}\n"]
     if "null_values" in document:
-        parts[-1] += _entry("null_values", document["null_values"])
-    parts += ["[person]\n" + _entries(document["person"])] if "person" in document else []
+        parts[-1] += _format_entry("null_values", document["null_values"])
+    parts += ["[person]\n" + _format_entries(document["person"])] if "person" in document else []
     for name, entry in document["columns"].items():
-        parts.append(comments(notes.get(name, ())) + f"[columns.{key_text(name)}]\n" + _entries(entry))
+        parts.append(format_notes(notes.get(name, ())) + f"[columns.{format_key(name)}]\n" + _format_entries(entry))
     for key in ("rules", "steps", "prices", "confirmed"):
-        parts += [f"[[{key}]]\n" + _entries(entry) for entry in document.get(key, ())]
+        parts += [f"[[{key}]]\n" + _format_entries(entry) for entry in document.get(key, ())]
     return "\n".join(parts)
 
 
-def comments(notes: Sequence[str]) -> str:
-    """Notes as comment lines; control characters, which TOML forbids there, are shown as a question mark."""
+def format_notes(notes: Sequence[str]) -> str:
+    """Return notes as comment lines; control characters, which TOML forbids, become question marks."""
     lines: list[str] = []
     for note in notes:
         plain = _UNSAFE.sub("?", note)
-        lines += textwrap.wrap(plain, WIDTH, initial_indent="# - ", subsequent_indent="#   ", break_long_words=False)
+        lines += textwrap.wrap(
+            plain, LINE_WIDTH, initial_indent="# - ", subsequent_indent="#   ", break_long_words=False
+        )
     return "".join(f"{line}\n" for line in lines)
 
 
-def notes_in(text: str) -> dict[str, tuple[str, ...]]:
-    """The comments right above each column of a schema file, and under "" those above its version.
+def parse_notes(text: str) -> dict[str, tuple[str, ...]]:
+    """Return the comments right above each column of a schema file, and under "" those above its version.
 
-    "# - " begins a note, lines that are set in go on with it. A comment of any other form is a note of its own.
+    "# - " begins a note, and indented lines continue it. A comment of any other form is a note of its own.
     """
     notes: dict[str, tuple[str, ...]] = {}
     block: list[str] = []
@@ -346,7 +348,7 @@ def notes_in(text: str) -> dict[str, tuple[str, ...]]:
         if line.startswith("#"):
             _add_comment(block, line[1:])
         elif line.strip():
-            name = _headed(line)
+            name = _find_header(line)
             if name is not None and block:
                 notes[name] = tuple(block)
             block = []
@@ -360,8 +362,8 @@ def _add_comment(block: list[str], comment: str) -> None:
         block.append(comment.strip().removeprefix("- "))
 
 
-def _headed(line: str) -> str | None:
-    """The column that a line begins, "" for the version of the file, None for any other line."""
+def _find_header(line: str) -> str | None:
+    """Return the column that a line begins, "" for the version of the file, None for any other line."""
     if line.startswith("version"):
         return ""
     if not line.startswith("[columns."):
@@ -372,49 +374,49 @@ def _headed(line: str) -> str | None:
         return None
 
 
-def value_text(value: Any) -> str:
-    """One value: text, number, true or false, list or inline table."""
+def format_value(value: Any) -> str:
+    """Return one value: text, number, true or false, list or inline table."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return _string(value)
+        return _format_string(value)
     if isinstance(value, Mapping):
-        inside = ", ".join(f"{key_text(key)} = {value_text(item)}" for key, item in value.items())
+        inside = ", ".join(f"{format_key(key)} = {format_value(item)}" for key, item in value.items())
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, list | tuple):
-        return _list(value)
+        return _format_list(value)
     return repr(value)  # of a float: the shortest text that reads back to the same number
 
 
-def key_text(key: str) -> str:
-    """A key, quoted unless it is plain letters, digits, _ and -."""
-    return key if _BARE.fullmatch(key) else _string(key)
+def format_key(key: str) -> str:
+    """Return a key, quoted unless it is plain letters, digits, _ and -."""
+    return key if _BARE.fullmatch(key) else _format_string(key)
 
 
-def _entries(entry: Mapping[str, Any]) -> str:
-    return "".join(_entry(key_text(key), value) for key, value in entry.items())
+def _format_entries(entry: Mapping[str, Any]) -> str:
+    return "".join(_format_entry(format_key(key), value) for key, value in entry.items())
 
 
-def _entry(key: str, value: Any) -> str:
-    """One line, or one a key of a table that is too long for it; these need not be in one place, but are."""
-    text = f"{key} = {value_text(value)}\n"
-    if not isinstance(value, Mapping) or len(text) <= WIDTH + 1:
+def _format_entry(key: str, value: Any) -> str:
+    """Return an entry on one line, or one line per key for a table that is too long."""
+    text = f"{key} = {format_value(value)}\n"
+    if not isinstance(value, Mapping) or len(text) <= LINE_WIDTH + 1:
         return text
-    return "".join(f"{key}.{key_text(inner)} = {value_text(item)}\n" for inner, item in value.items())
+    return "".join(f"{key}.{format_key(inner)} = {format_value(item)}\n" for inner, item in value.items())
 
 
-def _string(text: str) -> str:
+def _format_string(text: str) -> str:
     # JSON escapes are TOML escapes; JSON leaves the delete character as it is, which TOML forbids.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _list(values: Sequence[Any]) -> str:
-    items = [value_text(value) for value in values]
-    if sum(len(item) + 2 for item in items) <= WIDTH - 12:
+def _format_list(values: Sequence[Any]) -> str:
+    items = [format_value(value) for value in values]
+    if sum(len(item) + 2 for item in items) <= LINE_WIDTH - 12:
         return f"[{', '.join(items)}]"
     lines, line = [""], 0
     for item in items:
-        if lines[line] and len(lines[line]) + len(item) > WIDTH:
+        if lines[line] and len(lines[line]) + len(item) > LINE_WIDTH:
             lines.append("")
             line += 1
         lines[line] += f" {item},"

@@ -1,4 +1,4 @@
-"""The clock of a time zone: what it shows at a moment of UTC, and the moment at which it shows a time."""
+"""Conversion between UTC and the local time of a time zone."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class ZoneClock:
     offsets: Ints
 
     def to_local(self, utc: Ints) -> Ints:
-        """What the clock shows at these moments."""
+        """Convert UTC to local time."""
         return utc + self.offsets[np.maximum(np.searchsorted(self.starts, utc, side="right") - 1, 0)]
 
     def to_utc(self, local: Ints) -> Ints:
-        """When the clock shows these times: the first time if it does so twice, as if it ran on if it never does."""
+        """Convert local time to UTC: the first of two, or the time before the change if a local time does not exist."""
         shown_from = self.starts[1:] + np.maximum(self.offsets[:-1], self.offsets[1:])
         return local - self.offsets[np.searchsorted(shown_from, local, side="right")]
 
 
 def is_zone(name: object) -> bool:
-    """Whether the machine knows a zone of this name, as Europe/Vienna."""
+    """Return whether the machine knows a zone of this name, as Europe/Vienna."""
     try:
         return isinstance(name, str) and bool(ZoneInfo(name))
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -49,7 +49,7 @@ def is_zone(name: object) -> bool:
 
 @lru_cache(maxsize=256)
 def zone_clock(name: str, lower: str, upper: str) -> ZoneClock:
-    """The clock of a zone between two ISO times that it shows, and a little beyond.
+    """Return the clock of a zone between two ISO times that it shows, and a little beyond.
 
     Days are gone through one by one: a zone changes its offset at most once a day.
     """
@@ -73,7 +73,7 @@ def _offset(zone: ZoneInfo, utc: datetime) -> timedelta:
 
 
 def _change(zone: ZoneInfo, day: datetime, before: timedelta) -> datetime:
-    """The minute of a day at which the offset changes, by bisection."""
+    """Return the minute of a day at which the offset changes, by bisection."""
     low, high = 0, DAY // MINUTE
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,7 +1,7 @@
-"""The studio: a local page for the custodian of a folder, from a table to a verified release.
+"""The studio: a local web page for the custodian of a folder, from a table to a verified release.
 
-Thin as the command line: a page parses what a form said, has the same commands run that anyone could type, and shows
-what they left. No row is read in this process; schemas, ledgers and what was made lie in the folder, so that a studio
-or a job may be killed at any time. Start with `serve`, then `app` (addresses) and `pages` (one a step); `safety` says
-who is let in, `folder` what a table is, `commands` what is run, `jobs` and `work` how; `visit` is one request.
+A page parses a form, runs the same commands as the terminal, and shows their results. No row is read in this process;
+schemas, ledgers and results are files in the folder, so a studio or a job may be killed at any time. Start with
+`serve`, then `app` (routes) and `pages` (one per step); `safety` controls access, `folder` has the tables, `commands`
+the commands, `jobs` and `work` run them; `visit` is one request.
 """

@@ -1,4 +1,4 @@
-"""The web application of a studio: which address leads to which page, and what becomes of errors."""
+"""The web application of a studio: its routes and error handlers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ GETS: dict[str, Page] = {
     "/t/{table}/history": history.page,
     "/t/{table}/job": history.box,
 }
-"""Addresses that show something, and change nothing."""
+"""Routes that show a page, and change nothing."""
 POSTS: dict[str, tuple[Page, Page]] = {
     "/tables": (tables.add, tables.page),
     "/upload": (tables.upload, tables.page),
@@ -65,12 +65,12 @@ POSTS: dict[str, tuple[Page, Page]] = {
     "/t/{table}/cancel": (history.cancel, history.page),
     "/t/{table}/resume": (history.resume, history.page),
 }
-"""Addresses that do something, and the page that says so if it cannot be done."""
+"""Routes of actions, with the page that shows an error."""
 
 
 def make_app(folder: StudioFolder, known: Secrets, port: int) -> Any:
-    """The application behind its guard."""
-    tempfile.tempdir = str(folder.state)  # uploads on their way stay in the folder
+    """Return the application behind its guard."""
+    tempfile.tempdir = str(folder.state)  # temporary files of uploads stay in the folder
     studio = Studio(folder=folder, jobs=Jobs(folder), known=known)
     routes = [Route("/htmx.js", _script)]
     routes += [Route(path, _shown(studio, page), methods=["GET"]) for path, page in GETS.items()]
@@ -97,7 +97,7 @@ def _done(studio: Studio, act: Page, page: Page) -> Endpoint:
         async with request.form(max_files=1, max_fields=200, max_part_size=1 << 20) as form:
             texts = {key: value for key, value in form.items() if isinstance(value, str)}
             if not secrets.compare_digest(texts.pop("secret", "").encode(), studio.known.form.encode()):
-                raise HTTPException(403, "this form does not come from a page of this studio: show the page again")
+                raise HTTPException(403, "this form does not come from a page of this studio: reload the page")
             upload = next((value for value in form.values() if isinstance(value, UploadFile)), None)
             file = None if upload is None else (upload.filename or "", upload.file)
             visit = Visit(studio=studio, path=_path(request), form=texts, file=file)
@@ -118,12 +118,11 @@ def _acted(act: Page, page: Page, visit: Visit) -> Response:
 
 
 def _safely(page: Page, visit: Visit) -> Response:
-    """A page; what is wrong with its table, or an address that leads nowhere, is told on the first one."""
+    """Return a page, or the first page with the error if its table or address is wrong."""
     try:
         return page(visit)
     except SklarError as error:
-        told = f"{visit.error} {error}".strip()
-        shown = tables.page(replace(visit, path={}, error=told))
+        shown = tables.page(replace(visit, path={}, error=f"{visit.error} {error}".strip()))
         shown.status_code = 400 if visit.error or not isinstance(error, UsageError) else 404
         return shown
 
@@ -137,14 +136,14 @@ async def _too_large(request: Request, error: Exception) -> Response:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """A full disk, a missing right: what the system says about it, without a path."""
+    """Report an error of the system, as a full disk or a missing permission, without a path."""
     words = reason(error) if isinstance(error, OSError) else ""
-    return PlainTextResponse(f"The system refuses that: {words}. Nothing was lost: go back.", status_code=500)
+    return PlainTextResponse(f"The system refused: {words}. Nothing was lost: go back.", status_code=500)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    """Only the type of an error that is not ours is told: its text could quote a cell."""
+    """Report only the type of an error from elsewhere: its text could quote a cell."""
     if os.environ.get("SKLAR_DEBUG") == "1":
         traceback.print_exception(error)
-    words = f"Something unexpected went wrong ({type(error).__name__}). Nothing was lost: go back, or start anew."
+    words = f"Unexpected error ({type(error).__name__}). Nothing was lost: go back, or restart the studio."
     return PlainTextResponse(words, status_code=500)

@@ -1,12 +1,12 @@
-"""What a studio has done for it: the commands of each step, as anyone could type them, and the same lines of Python.
+"""The commands of each step of the studio, as for the terminal, and the same in Python.
 
-A page shows what is here and a job runs what is here, so that both are the same.
+Pages show these commands and jobs run them, so that both are the same.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from sklar.studio.folder import TableEntry
 KEY = "custodian.key"
 """The private key of a folder; the public one is beside it."""
 PREVIEW_ROWS = 200
-"""Rows of the first sample, drawn right after a fit to be looked at."""
+"""Rows of the first sample, drawn right after a fit for preview."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +23,10 @@ class Work:
     """Commands that a job runs one after another.
 
     Attributes:
-        kind: Which step it belongs to.
-        label: What is being done, in a few words.
+        kind: The step that it belongs to.
+        label: Short description.
         commands: Words of each command, without `sklar` and `--json`.
-        outputs: Files that are there when all of them ended well.
+        outputs: Files that exist when all of them succeeded.
     """
 
     kind: str
@@ -36,13 +36,13 @@ class Work:
 
     @property
     def typed(self) -> tuple[str, ...]:
-        """The commands as one types them."""
+        """The commands as typed at a terminal."""
         return tuple(typed(words) for words in self.commands)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedFit:
-    """What a fit was asked for, checked as far as a form can be."""
+class FitForm:
+    """The settings of a fit, from a form."""
 
     epsilon: float
     delta: float = 1e-9
@@ -53,8 +53,8 @@ class AskedFit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedSample:
-    """What a sample was asked for."""
+class SampleForm:
+    """The settings of a sample, from a form."""
 
     rows: int | None = None
     seed: int | None = None
@@ -63,8 +63,8 @@ class AskedSample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedRelease:
-    """What a bundle was asked for; `reported` says that the public report is there."""
+class ReleaseForm:
+    """The settings of a bundle, from a form; `reported` states that the public report exists."""
 
     rows: int | None = None
     seed: int = 0
@@ -74,27 +74,27 @@ class AskedRelease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    """The same step at a terminal and in Python."""
+    """A step as commands at a terminal and as lines of Python."""
 
     commands: Sequence[str] = field(default_factory=tuple[str, ...])
     python: Sequence[str] = field(default_factory=tuple[str, ...])
 
 
 def typed(words: Sequence[str]) -> str:
-    """A command as one types it."""
+    """Return a command as typed at a terminal."""
     return shlex.join(["sklar", *words])
 
 
 def exact(number: float) -> str:
-    """A number as one types it, and no rounder: what is asked for is what is charged."""
+    """Return a number as text without rounding: the requested amount is charged."""
     return repr(number).removesuffix(".0")
 
 
 def reading(entry: TableEntry) -> list[str]:
-    """The options that tell how the table is read."""
-    said = entry.reading
-    words = [word for key in ("delimiter", "encoding") if said.get(key) for word in (f"--{key}", said[key])]
-    nulls = [text for text in said.get("null_values", "").split(",") if text]
+    """Return the options for reading the table."""
+    given = entry.reading
+    words = [word for key in ("delimiter", "encoding") if given.get(key) for word in (f"--{key}", given[key])]
+    nulls = [text for text in given.get("null_values", "").split(",") if text]
     return words + [word for text in nulls for word in ("--null-value", text)]
 
 
@@ -104,15 +104,15 @@ def draft(entry: TableEntry) -> Work:
     return Work(kind="draft", label="drafting a schema", commands=(words,), outputs=(entry.schema,))
 
 
-def plan(entry: TableEntry, epsilons: Sequence[float], rows: int, fit: AskedFit) -> Work:
-    """Tell what to expect."""
+def plan(entry: TableEntry, epsilons: Sequence[float], rows: int, fit: FitForm) -> Work:
+    """Forecast accuracy."""
     wanted = ",".join(exact(one) for one in epsilons)
     words = ["plan", entry.schema, "-e", wanted, "--rows", str(rows), *_settings(fit, plan=True)]
     return Work(kind="plan", label="planning", commands=(tuple(words),))
 
 
-def fit(entry: TableEntry, model: int, asked: AskedFit) -> Work:
-    """Fit, then what is looked at first: the public report and a few synthetic rows."""
+def fit(entry: TableEntry, model: int, asked: FitForm) -> Work:
+    """Fit, write the public report and draw a few synthetic rows."""
     name = entry.model(model)
     words = ["fit", entry.source, "-s", entry.schema, "-e", exact(asked.epsilon), *_settings(asked)]
     words += ["--ledger", entry.ledger, *reading(entry), "-o", f"{name}.sklar"]
@@ -126,13 +126,13 @@ def fit(entry: TableEntry, model: int, asked: AskedFit) -> Work:
 
 
 def picture(entry: TableEntry, model: int) -> Work:
-    """Tell what a model promises and holds, and draw its vine."""
+    """Show claim and content of a model, and draw its vine."""
     name = entry.model(model)
     words = ("inspect", f"{name}.sklar", "--plot", f"{name}.svg")
     return Work(kind="picture", label=f"drawing {name}", commands=(words,), outputs=(f"{name}.svg",))
 
 
-def sample(entry: TableEntry, model: int, number: int, asked: AskedSample) -> Work:
+def sample(entry: TableEntry, model: int, number: int, asked: SampleForm) -> Work:
     """Draw rows."""
     name = entry.model(model)
     output = f"{name}.sample-{number}.{asked.form}"
@@ -144,7 +144,7 @@ def sample(entry: TableEntry, model: int, number: int, asked: AskedSample) -> Wo
 
 
 def evaluate(entry: TableEntry, model: int, target: str) -> Work:
-    """Compare a synthetic table of the size of the real one with it, for the custodian."""
+    """Compare a synthetic table with the real one of the same size, for the custodian."""
     name = entry.model(model)
     table, page = f"{name}.synthetic.csv", f"{name}.custodian.html"
     drawn = ("sample", f"{name}.sklar", "--seed", "1", "-o", table, "--force")
@@ -161,22 +161,22 @@ def key() -> Work:
     return Work(kind="key", label="making a key", commands=(("key", KEY),), outputs=(KEY, f"{KEY}.pub"))
 
 
-def release(entry: TableEntry, model: int, asked: AskedRelease) -> Work:
-    """Bundle and verify, with the public report, which is made first if it is not there."""
+def release(entry: TableEntry, model: int, asked: ReleaseForm) -> Work:
+    """Bundle and verify, with the public report, which is written first if it does not exist."""
     name = entry.model(model)
     page, place = f"{name}.public.html", f"{name}.release.zip"
-    told = ("report", f"{name}.sklar", "-o", page)
+    report = ("report", f"{name}.sklar", "-o", page)
     words = ["bundle", f"{name}.sklar", "-o", place, "--ledger", entry.ledger, "--report", page]
     words += ["--seed", str(asked.seed), *([] if asked.rows is None else ["-n", str(asked.rows)])]
     words += ["--sign", KEY] if asked.signed else []
     check = ["verify", place, "--ledger", entry.ledger, *(["--key", f"{KEY}.pub"] if asked.signed else [])]
     return Work(
         kind="release", label=f"releasing {name}", outputs=(*(() if asked.reported else (page,)), place),
-        commands=(*(() if asked.reported else (told,)), tuple(words), tuple(check)),
+        commands=(*(() if asked.reported else (report,)), tuple(words), tuple(check)),
     )  # fmt: skip
 
 
-def _settings(asked: AskedFit, plan: bool = False) -> list[str]:
+def _settings(asked: FitForm, plan: bool = False) -> list[str]:
     words = ["--delta", exact(asked.delta)]
     words += ["--method", asked.method] if asked.method else []
     words += ["--target", asked.target] if asked.target else []
@@ -185,19 +185,18 @@ def _settings(asked: AskedFit, plan: bool = False) -> list[str]:
 
 
 def read_in_python(entry: TableEntry) -> str:
-    """The argument that tells how the table is read, or nothing."""
-    said: dict[str, Any] = {key: entry.reading[key] for key in ("delimiter", "encoding") if entry.reading.get(key)}
+    """Return the argument for reading the table; empty by default."""
+    given: dict[str, Any] = {key: entry.reading[key] for key in ("delimiter", "encoding") if entry.reading.get(key)}
     nulls = [text for text in entry.reading.get("null_values", "").split(",") if text]
-    said |= {"null_values": nulls} if nulls else {}
-    return f", read=sklar.ReadOptions({', '.join(f'{k}={v!r}' for k, v in said.items())})" if said else ""
+    given |= {"null_values": nulls} if nulls else {}
+    return f", read=sklar.ReadOptions({', '.join(f'{k}={v!r}' for k, v in given.items())})" if given else ""
 
 
-def fit_in_python(entry: TableEntry, name: str, asked: AskedFit) -> list[str]:
-    """The lines that fit and save."""
-    more = {"method": asked.method, "target": asked.target, "check_share": asked.check_share}
-    said: Mapping[str, Any] = {key: value for key, value in more.items() if value}
-    said = {**said, **({} if asked.rows_per_person == 1 else {"rows_per_person": asked.rows_per_person})}
-    words = "".join(f", {key}={value!r}" for key, value in said.items())
+def fit_in_python(entry: TableEntry, name: str, asked: FitForm) -> list[str]:
+    """Return the lines of Python that fit and save."""
+    more: dict[str, Any] = {"method": asked.method, "target": asked.target, "check_share": asked.check_share}
+    more |= {} if asked.rows_per_person == 1 else {"rows_per_person": asked.rows_per_person}
+    words = "".join(f", {key}={value!r}" for key, value in more.items() if value)
     return [
         "import sklar",
         f"model = sklar.fit({entry.source!r}, {entry.schema!r}, epsilon={exact(asked.epsilon)}, "

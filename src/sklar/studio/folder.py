@@ -1,4 +1,4 @@
-"""The folder of a studio: which tables it knows, what its files are called, and that nothing outside is reached."""
+"""The folder of a studio: its tables, the names of its files, and the restriction to files inside it."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from sklar.errors import LedgerError, OutputError, UsageError
 from sklar.export.atomic import write_bytes
 from sklar.portable import lock_within
-from sklar.schema.address import STORES, has_secrets, scheme_of, table_address
+from sklar.schema.address import STORES, find_scheme, has_secrets, table_address
 
 STATE = ".sklar-studio"
-"""Where a studio keeps what it knows, inside the folder; readable by its owner only."""
+"""Subfolder with the state of a studio, readable by its owner only."""
 TABLES = "tables.json"
 TABLE_ENDINGS = (
     ".csv", ".tsv", ".tab", ".txt", ".csv.gz", ".tsv.gz", ".parquet", ".pq", ".feather", ".arrow", ".ipc", ".xlsx",
     ".sav", ".dta", ".sas7bdat", ".duckdb", ".ddb", ".sqlite", ".sqlite3",
 )  # fmt: skip
-"""Files that are offered as tables."""
+"""Endings of files that are offered as tables."""
 MAX_WAIT_SECONDS = 60.0
-"""How long a change of the folder waits for another one."""
+"""Maximum time that a change of the folder waits for another one."""
 READING = ("delimiter", "encoding", "null_values")
-"""What can be said about how to read a file."""
+"""Options for reading a file."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,39}")
-"""What a table may be called in the studio; its files begin with it."""
+"""Pattern of table names in the studio; the table's files begin with its name."""
 SERVERS = ("postgresql", "postgres", *STORES)
-"""Schemes of addresses that may be taken up."""
+"""Schemes of addresses that can be added."""
 DATABASE_ENDINGS = {".duckdb": "duckdb", ".ddb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
-"""Files that hold several tables, one of which is named."""
+"""Endings of files that contain several tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +42,12 @@ class TableEntry:
     """A table of the studio.
 
     Attributes:
-        name: What it is called here; models and releases of it are called NAME-1 and so on.
+        name: Its name; models and releases of it are called NAME-1 and so on.
         source: A file of the folder, or the address of a database table.
         schema: Its schema, a file of the folder.
-        ledger: Its ledger, likewise.
-        reading: What was said about how to read it: delimiter, encoding, null values (with commas).
-        by: Who answers questions about it.
+        ledger: Its ledger, a file of the folder.
+        reading: Options for reading it: delimiter, encoding, null values (comma-separated).
+        by: The person who answers questions about it.
     """
 
     name: str
@@ -58,7 +58,7 @@ class TableEntry:
     by: str = ""
 
     def model(self, number: int) -> str:
-        """The name, without ending, of what belongs to one of its models."""
+        """Return the common name, without ending, of the files of one of its models."""
         return f"{self.name}-{number}"
 
 
@@ -68,7 +68,7 @@ class StudioFolder:
     def __init__(self, root: str | os.PathLike[str]):
         self.root = Path(os.path.realpath(root))
         if not self.root.is_dir():
-            raise UsageError(f"there is no folder {os.fspath(root)}")
+            raise UsageError(f"the folder {os.fspath(root)} does not exist")
         self.state = self.root / STATE
         try:
             self.state.mkdir(mode=0o700, exist_ok=True)
@@ -77,18 +77,18 @@ class StudioFolder:
             raise OutputError(f"a studio needs a folder it can write to: {error.strerror}") from None
 
     def tables(self) -> dict[str, TableEntry]:
-        """All tables by name."""
+        """Return all tables by name."""
         try:
             listed = json.loads((self.state / TABLES).read_text(encoding="utf-8"))
             return {one["name"]: TableEntry(**one) for one in listed}
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, KeyError, TypeError):
-            raise UsageError(f"{STATE}/{TABLES} cannot be read: delete it and name the tables again") from None
+            raise UsageError(f"{STATE}/{TABLES} cannot be read: delete it and add the tables again") from None
 
     @contextmanager
     def _changed(self) -> Generator[dict[str, TableEntry]]:
-        """The tables, to be changed and kept: by one at a time, or of two changes one is lost."""
+        """Yield the tables for a change and save them, under a lock so that no change is lost."""
         with only_one(self.state / "changing"):
             tables = self.tables()
             yield tables
@@ -96,60 +96,60 @@ class StudioFolder:
             write_bytes(self.state / TABLES, kept.encode(), mode=0o600)
 
     def table(self, name: str) -> TableEntry:
-        """The table of this name."""
+        """Return the table of this name."""
         found = self.tables().get(name)
         if found is None:
-            raise UsageError(f"there is no table {name!r} here")
+            raise UsageError(f"there is no table {name!r}")
         return found
 
     def change(self, name: str, **values: Any) -> None:
-        """Keep something new about a table."""
+        """Change attributes of a table."""
         with self._changed() as tables:
             tables[name] = replace(self.table(name), **values)
 
     def forget(self, name: str) -> None:
-        """Know a table no more; its files stay."""
+        """Remove a table from the list; its files stay."""
         with self._changed() as tables:
             tables.pop(name, None)
 
     def new_table(self, source: str, name: str, reading: Mapping[str, str]) -> TableEntry:
-        """Take up a table: a file of the folder or the address of a database table."""
-        told = dict(reading)
-        inside = told.pop("table", "").strip()
-        stem = inside or ("" if scheme_of(source) else source.split(".")[0])
+        """Add a table: a file of the folder or the address of a database table."""
+        options = dict(reading)
+        inside = options.pop("table", "").strip()
+        stem = inside or ("" if find_scheme(source) else source.split(".")[0])
         name = name.strip() or re.sub(r"[^A-Za-z0-9_]+", "_", stem).strip("_")[:40]
         if not NAME.fullmatch(name):
-            raise UsageError("name the table in letters, digits and _, as people")
-        if scheme_of(source) is not None:
+            raise UsageError("the name of a table must have letters, digits and _ only, as people")
+        if find_scheme(source) is not None:
             require_address(source)
         else:
             self.place(source)
         entry = TableEntry(
             name=name, source=_with_table(source, inside), schema=f"{name}.toml", ledger=self._ledger(source, name),
-            reading={key: value for key, value in told.items() if value},
+            reading={key: value for key, value in options.items() if value},
         )  # fmt: skip
         with self._changed() as tables:
             if name in tables:
-                raise UsageError(f"there is a table called {name} already; name this one otherwise")
+                raise UsageError(f"a table called {name} already exists; use another name")
             rows = self._rows(entry.source)
             if (other := next((one for one in tables.values() if self._rows(one.source) == rows), None)) is not None:
                 raise UsageError(
-                    f"these rows are the table {other.name} already: with a second ledger nobody would add up what is "
-                    "spent on them"
+                    f"these rows are already the table {other.name}: a second ledger would not count what is spent on "
+                    "them"
                 )
             tables[name] = entry
         return entry
 
     def _ledger(self, source: str, name: str) -> str:
-        """The ledger beside a file, as a fit at a terminal has it, unless there is only one called after the table."""
+        """Return the ledger beside a file, as a fit at a terminal uses it, or an existing one named after the table."""
         beside, own = f"{source}.ledger", f"{name}.ledger"
-        plain = scheme_of(source) is None and not source.lower().endswith(tuple(DATABASE_ENDINGS))
+        plain = find_scheme(source) is None and not source.lower().endswith(tuple(DATABASE_ENDINGS))
         return beside if plain and ((self.root / beside).is_file() or not (self.root / own).is_file()) else own
 
     def _rows(self, source: str) -> tuple[Any, ...]:
-        """What is the same for two ways to write where the same rows are."""
+        """Return an identity of the rows, the same for different addresses of the same table."""
         found = table_address(source)
-        if found is None and scheme_of(source) is not None:
+        if found is None and find_scheme(source) is not None:
             return (source,)
         if found is not None and found.kind == "postgresql":  # other users and settings lead to the same rows
             parts = urlsplit(found.connection)
@@ -162,42 +162,42 @@ class StudioFolder:
         return (*((known.st_dev, known.st_ino) if known else (path,)), *inside)
 
     def candidates(self) -> list[str]:
-        """Files that may be tables and are not taken up yet."""
+        """Return files that may be tables and were not added yet."""
         taken = {one.source for one in self.tables().values()}
         made = re.compile(r"-\d+\.")
         found = (p.name for p in self.root.iterdir() if p.is_file() and p.name.lower().endswith(TABLE_ENDINGS))
         return sorted(n for n in found if n not in taken and not n.startswith((".", "-")) and not made.search(n))
 
     def place(self, name: str) -> Path:
-        """A file that lies in the folder itself; whatever would lead elsewhere is refused."""
+        """Return a file directly in the folder; refuse any other path."""
         odd = not name or name.startswith((".", "-")) or any(c in "/\\\0" or not c.isprintable() for c in name)
         path = self.root / name if not odd else self.root
         if odd or not path.is_file() or path.resolve().parent != self.root:
-            raise UsageError("name a file that lies in the folder of the studio")
+            raise UsageError("the file must be directly in the folder of the studio")
         return path
 
     def free_place(self, name: str) -> Path:
-        """The place of a new file of this name."""
+        """Return the path of a new file of this name."""
         base = os.path.basename(name.replace("\\", "/"))
         if not base or base.startswith((".", "-")) or not base.isprintable() or len(base.encode()) > 200:
-            raise UsageError("the file has a name that cannot be used here: rename it, as people.csv")
+            raise UsageError("the name of the file cannot be used: rename it, as people.csv")
         if not base.lower().endswith(TABLE_ENDINGS):
-            raise UsageError(f"a table is a file that ends in one of {', '.join(TABLE_ENDINGS)}")
+            raise UsageError(f"the name of a table must end in one of {', '.join(TABLE_ENDINGS)}")
         path = self.root / base
         if os.path.lexists(path):
-            raise UsageError(f"there is a file {base} already: name the upload otherwise, or use the one that is there")
+            raise UsageError(f"the file {base} already exists: rename the upload, or use the existing file")
         return path
 
     def models(self, entry: TableEntry) -> list[int]:
-        """Numbers of the models of a table, the latest first."""
+        """Return the numbers of the models of a table, the latest first."""
         return sorted(self._numbers(entry, r"\.sklar"), reverse=True)
 
     def next_model(self, entry: TableEntry) -> int:
-        """A number that no file of the table has."""
+        """Return a number that no file of the table has."""
         return 1 + max(self._numbers(entry, r"\..*"), default=0)
 
     def next_sample(self, entry: TableEntry, model: int) -> int:
-        """The same for samples of one model."""
+        """Return a number that no sample of a model has."""
         own = re.compile(rf"{re.escape(entry.model(model))}\.sample-(\d+)\..*")
         return 1 + max((int(m[1]) for p in self.root.iterdir() if (m := own.fullmatch(p.name))), default=0)
 
@@ -206,39 +206,37 @@ class StudioFolder:
         return (int(m[1]) for p in self.root.iterdir() if (m := own.fullmatch(p.name)))
 
     def require_ledger(self, entry: TableEntry) -> Path:
-        """The ledger of a table, which must exist before anything is measured."""
+        """Return the ledger of a table, which must exist before anything is measured."""
         path = self.root / entry.ledger
         if not path.is_file():
-            raise LedgerError(f"there is no ledger {entry.ledger} yet: make one with a cap first, in step Budget")
+            raise LedgerError(f"there is no ledger {entry.ledger} yet: create one with a cap first, in step Budget")
         return path
 
 
 @contextmanager
 def only_one(path: Path) -> Generator[None]:
-    """One at a time, of all threads and processes."""
+    """Hold a lock against all other threads and processes."""
     with path.open("ab") as file:
         if not lock_within(MAX_WAIT_SECONDS, file.fileno()):
-            raise UsageError("another process of the studio is busy with this folder: try again")
+            raise UsageError("another process of the studio is using this folder: try again")
         yield
 
 
 def _with_table(source: str, table: str) -> str:
-    """The file, or the address of a table in it."""
+    """Return the file, or the address of a table in it."""
     kind = next((kind for ending, kind in DATABASE_ENDINGS.items() if source.lower().endswith(ending)), None)
-    if kind is None or scheme_of(source) is not None:
+    if kind is None or find_scheme(source) is not None:
         if table:
-            raise UsageError("a table is named inside a database file; this file is one table, or the address names it")
+            raise UsageError("a table name is for database files; this file is one table, or the address names it")
         return source
     if not table:
-        raise UsageError("the file holds several tables: name one of them")
+        raise UsageError("the file contains several tables: name one of them")
     return f"{kind}://{quote(source)}?table={quote(table)}"
 
 
 def require_address(address: str) -> None:
-    """A studio keeps addresses on disk and shows them, so no password may be in one; files lie in its folder."""
+    """Refuse addresses with a password, since they are stored and shown, and addresses of files."""
     if has_secrets(address):
-        raise UsageError(
-            "leave the password out of the address: it is taken from the environment (PGPASSWORD) or ~/.pgpass"
-        )
-    if scheme_of(address) not in SERVERS:
-        raise UsageError("write the address as postgresql://host/database?table=visits; files lie in the folder")
+        raise UsageError("omit the password in the address: it is taken from the environment (PGPASSWORD) or ~/.pgpass")
+    if find_scheme(address) not in SERVERS:
+        raise UsageError("write the address as postgresql://host/database?table=visits; files must be in the folder")

@@ -1,4 +1,4 @@
-"""Jobs: commands that run in processes of their own, told from files alone, so that a studio may end at any time."""
+"""Jobs: commands in processes of their own, whose state is in files alone, so that a studio may end at any time."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from sklar.studio.folder import StudioFolder, only_one
 from sklar.studio.work import CODES
 
 State = Literal["running", "done", "failed", "cancelled", "cut short"]
-KILLED = "It was ended from outside (a shutdown, too little memory, or kill)."
+KILLED = "It was killed (by a shutdown, for lack of memory, or by a user)."
 CANCELLED = "It was cancelled."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudioJob(Work):
-    """A job as its files tell of it."""
+    """A job, read from its files."""
 
     place: Path
     folder: Path
@@ -43,7 +43,7 @@ class StudioJob(Work):
 
     @property
     def state(self) -> State:
-        """How it stands."""
+        """The state of the job."""
         if self.running:
             return "running"
         if self.done == len(self.commands):
@@ -54,26 +54,26 @@ class StudioJob(Work):
 
     @property
     def done(self) -> int:
-        """How many of its commands ended well; also of a job that was killed before it could write that down.
+        """The number of commands that succeeded, also for a job that was killed before it could record that.
 
-        A command gives its result last. A model that is there is never fitted again, which would cost again.
+        A command writes its result last. An existing model is never fitted again, which would be charged again.
         """
         ended = sum(code == 0 for code in self.codes)
         unsure = ended == len(self.codes)
         ended += ended == 0 and self.commands[0][0] == "fit" and self.wrote(self.outputs[0])
-        while unsure and ended < len(self.commands) and self._gave(ended):
+        while unsure and ended < len(self.commands) and self._succeeded(ended):
             ended += 1
         return ended
 
-    def _gave(self, number: int) -> bool:
-        """Whether a command gave a result that is a good end; a check that found something wrong is none."""
+    def _succeeded(self, number: int) -> bool:
+        """Return whether a command wrote a result, and a verification found nothing wrong."""
         found = self.result(number)
         return found is not None and (self.commands[number][0] != "verify" or bool(found["ok"]))
 
     def wrote(self, name: str) -> bool:
-        """Whether a file is there and was written while the job ran: others may have made one of this name since.
+        """Return whether a file exists and was written while the job ran; another one may have replaced it since.
 
-        Of a job that was killed before it could write down how a command ended, nobody knows when it ended.
+        The end of a job that was killed before it could record it is unknown.
         """
         with suppress(OSError):
             begun, written = (self.place / "job.json").stat().st_mtime_ns, (self.folder / name).stat().st_mtime_ns
@@ -83,17 +83,17 @@ class StudioJob(Work):
 
     @property
     def resumable(self) -> bool:
-        """Whether the same commands can be given again."""
+        """Whether the job can be run again."""
         return self.state in ("failed", "cancelled", "cut short")
 
     @property
     def interrupted(self) -> bool:
-        """Whether it was ended, rather than refused."""
+        """Whether it was cancelled or killed, rather than refused."""
         return self.state in ("cancelled", "cut short") or bool(self.codes and self.codes[-1] < 0)
 
     @property
     def progress(self) -> dict[str, Any]:
-        """What is being done, and the fraction that is."""
+        """The current activity, and the fraction done."""
         try:
             return json.loads((self.place / "progress").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -101,12 +101,12 @@ class StudioJob(Work):
 
     @property
     def at(self) -> int:
-        """The command that runs, or ran last, from 0."""
+        """The index of the current or last command."""
         return min(self.done, len(self.commands) - 1)
 
     @property
     def says(self) -> str:
-        """What a job that did not end well says about it."""
+        """The message of a job that failed."""
         if self.state == "cancelled":
             return CANCELLED
         if self.interrupted:
@@ -116,19 +116,19 @@ class StudioJob(Work):
 
     @property
     def notes(self) -> list[str]:
-        """What its commands said beside their results."""
+        """The notes and warnings of its commands."""
         lines = [line for n in range(len(self.codes)) for line in self.error(n).splitlines()]
         return [] if self.state == "failed" else list(dict.fromkeys(line for line in lines if line.strip()))
 
     def error(self, number: int) -> str:
-        """What a command wrote to standard error."""
+        """Return the standard error of a command."""
         with suppress(OSError):
             text = (self.place / f"err-{number}").read_text(encoding="utf-8", errors="replace")
             return "\n".join(_in_words(line) for line in text.splitlines()).strip()
         return ""
 
     def result(self, number: int = -1) -> Any:
-        """What a command gave as JSON; None if it did not come to that."""
+        """Return the JSON result of a command; None if there is none."""
         with suppress(OSError, ValueError):
             at = number % len(self.commands)
             return json.loads((self.place / f"out-{at}").read_text(encoding="utf-8"))
@@ -144,26 +144,26 @@ class Jobs:
         self._root.mkdir(mode=0o700, exist_ok=True)
 
     def of(self, table: str, kind: str | None = None) -> list[StudioJob]:
-        """Jobs of a table, the latest first."""
+        """Return jobs of a table, the latest first."""
         return [job for job in self._all() if job.table == table and kind in (None, job.kind)]
 
     def latest(self, table: str, kind: str | None = None) -> StudioJob | None:
-        """The latest of them."""
+        """Return the latest job of a table."""
         return next((job for job in self._all() if job.table == table and kind in (None, job.kind)), None)
 
     def running(self, table: str) -> StudioJob | None:
-        """The job that runs for a table, if any."""
+        """Return the job that runs for a table, if any."""
         return next((job for job in self.of(table) if job.running), None)
 
     def has_made(self, name: str) -> bool:
-        """Whether the latest job that was to make a file ended well: what an earlier one made may be overwritten."""
+        """Return whether the latest job with this output succeeded; it may have overwritten an earlier one's."""
         return next((job.state == "done" for job in self._all() if name in job.outputs), False)
 
     def start(self, table: str, work: Work) -> StudioJob:
-        """Begin a job; one at a time for a table, and never over a file that is there."""
+        """Start a job: one at a time per table, and never over an existing file."""
         with only_one(self._folder.state / "starting"):  # two tabs, or two clicks
             if (other := self.running(table)) is not None:
-                raise UsageError(f"wait or cancel: for this table {other.label} is running")
+                raise UsageError(f"wait for this table or cancel its job: {other.label} is running")
             self._refuse_overwriting(work)
             place = self._new_place(work.kind)
             record = {"table": table, "folder": str(self._folder.root), "started": _now(), **asdict(work)}
@@ -172,20 +172,20 @@ class Jobs:
         return _read(place)
 
     def again(self, job: StudioJob) -> StudioJob:
-        """Go on with a job at the command that did not end well: a fit takes up what it has paid for."""
+        """Continue a job at the command that failed; a fit is resumed with what it has paid for."""
         work = Work(kind=job.kind, label=job.label, commands=job.commands[job.done :], outputs=job.outputs)
         return self.start(job.table, work)
 
     def forget(self, table: str) -> None:
-        """Know the jobs of a table no more."""
+        """Delete the jobs of a table."""
         with only_one(self._folder.state / "starting"):
             if (job := self.running(table)) is not None:
-                raise UsageError(f"wait or cancel: for this table {job.label} is running")
+                raise UsageError(f"wait for this table or cancel its job: {job.label} is running")
             for job in self.of(table):
                 shutil.rmtree(job.place)
 
     def cancel(self, job: StudioJob) -> None:
-        """End a running job, with all it started."""
+        """End a running job and all its processes."""
         if not job.running:
             return
         (job.place / "cancelled").touch()
@@ -193,15 +193,12 @@ class Jobs:
             end_group(int((job.place / "pid").read_text()))
 
     def _refuse_overwriting(self, work: Work) -> None:
-        """What is there was made before, or belongs to the custodian; only what a job made is made again.
-
-        A model never is: it was paid for.
-        """
+        """Refuse to overwrite files that no job wrote, and models, which were paid for."""
         made = {name for job in self._all() for name in job.outputs if job.wrote(name)}
         made -= {work.outputs[0]} if work.commands[0][0] == "fit" else set()
         taken = [name for name in work.outputs if name not in made and os.path.lexists(self._folder.root / name)]
         if taken:
-            raise UsageError(f"there is a file {taken[0]} already: move it away")
+            raise UsageError(f"the file {taken[0]} already exists: move it away")
 
     def _launch(self, place: Path) -> None:
         with (place / "lock").open("wb") as lock:
@@ -216,7 +213,7 @@ class Jobs:
             (place / "pid").write_text(str(process.pid))
         while not LOCKS_ARE_INHERITED and not _held(place / "lock") and process.poll() is None:
             time.sleep(0.02)  # until the process has taken the lock itself
-        threading.Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
+        threading.Thread(target=process.wait, daemon=True).start()  # avoids a zombie process
 
     def _new_place(self, kind: str) -> Path:
         numbers = (path.name.partition("-")[0] for path in self._root.iterdir())
@@ -228,34 +225,34 @@ class Jobs:
     def _all(self) -> Iterator[StudioJob]:
         places = sorted((p for p in self._root.iterdir() if (p / "job.json").is_file()), reverse=True)
         for place in places:
-            with suppress(OSError, ValueError, KeyError, TypeError):  # a damaged one must not hide the others
+            with suppress(OSError, ValueError, KeyError, TypeError):  # a damaged job must not hide the others
                 yield _read(place)
 
 
 def _in_words(line: str) -> str:
-    """A line of JSON on standard error as people read it."""
+    """Return a line of JSON on standard error as text."""
     with suppress(ValueError, AttributeError):
-        said = json.loads(line)
-        found = next(((kind, said[kind]) for kind in ("error", "warning", "note") if kind in said), None)
+        message = json.loads(line)
+        found = next(((kind, message[kind]) for kind in ("error", "warning", "note") if kind in message), None)
         if found is not None:
             return found[1] if found[0] == "note" else f"{found[0].capitalize()}: {found[1]}"
     return line
 
 
 def _read(place: Path) -> StudioJob:
-    told = json.loads((place / "job.json").read_text(encoding="utf-8"))
-    running = _held(place / "lock")  # before the codes: what ends in between has written them
+    record = json.loads((place / "job.json").read_text(encoding="utf-8"))
+    running = _held(place / "lock")  # before the codes, since a job that ends in between has written them
     codes = (place / CODES).read_text().split() if (place / CODES).exists() else []
     return StudioJob(
-        place=place, folder=Path(told["folder"]), id=place.name, table=told["table"], kind=told["kind"],
-        label=told["label"], started=told["started"], commands=tuple(tuple(words) for words in told["commands"]),
-        outputs=tuple(told["outputs"]), codes=tuple(int(code) for code in codes), running=running,
-        cancelled=(place / "cancelled").exists(),
+        place=place, folder=Path(record["folder"]), id=place.name, table=record["table"], kind=record["kind"],
+        label=record["label"], started=record["started"],
+        commands=tuple(tuple(words) for words in record["commands"]), outputs=tuple(record["outputs"]),
+        codes=tuple(int(code) for code in codes), running=running, cancelled=(place / "cancelled").exists(),
     )  # fmt: skip
 
 
 def _held(path: Path) -> bool:
-    """Whether a process of the job lives: the lock goes with the last of them, however they end."""
+    """Return whether a process of the job is alive: the lock is released with the last of them."""
     try:
         with path.open("rb") as file:
             return is_locked(file.fileno())

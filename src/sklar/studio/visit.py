@@ -1,4 +1,4 @@
-"""One request of a page: what was asked, of which table, and how it is answered."""
+"""One request of a page: its table, its form, and its response."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklar.studio.jobs import Jobs
 from sklar.studio.safety import Secrets
 
 STEPS = ("columns", "budget", "fit", "look", "release", "history")
-"""Steps of one table, in their order, as addresses and headings have them."""
+"""Steps of one table in order, as in addresses and headings."""
 ENVIRONMENT = Environment(
     loader=PackageLoader("sklar.studio"), autoescape=True, trim_blocks=True, lstrip_blocks=True, auto_reload=False
 )
@@ -25,7 +25,7 @@ ENVIRONMENT = Environment(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Studio:
-    """What all requests share; all that changes is on disk."""
+    """State shared by all requests; everything that changes is on disk."""
 
     folder: StudioFolder
     jobs: Jobs
@@ -37,10 +37,10 @@ class Visit:
     """A request.
 
     Attributes:
-        path: Values that the address names.
-        form: What was sent; of several values of one name the last.
-        file: An upload, as its name and something to read.
-        error: Why what was asked before cannot be done.
+        path: Parameters of the address.
+        form: Fields of the form; of several values of one name the last.
+        file: An upload: its name and a file object.
+        error: The error of the preceding action.
     """
 
     studio: Studio
@@ -56,7 +56,7 @@ class Visit:
 
     @property
     def jobs(self) -> Jobs:
-        """Its jobs."""
+        """The jobs of the studio."""
         return self.studio.jobs
 
     @property
@@ -72,38 +72,38 @@ class Visit:
             return models[0] if models else None
         found = next((number for number in models if str(number) == self.path["model"]), None)
         if found is None:
-            raise UsageError("there is no such model here")
+            raise UsageError("there is no such model")
         return found
 
     @property
     def known_model(self) -> int:
-        """The same for what needs one."""
+        """The model that the address names, or the latest; refused if there is none."""
         if (number := self.model) is None:
             raise UsageError("there is no model yet: fit one first")
         return number
 
     def text(self, name: str) -> str:
-        """What was written into a field."""
+        """Return the text of a field."""
         return self.form.get(name, "").strip()
 
     def number(self, name: str, words: str) -> float:
-        """The number in a field."""
+        """Return the number in a field."""
         try:
             return float(self.text(name))
         except ValueError:
-            raise UsageError(f"{words} is a number, as 1 or 0.5") from None
+            raise UsageError(f"{words} must be a number, as 1 or 0.5") from None
 
     def whole(self, name: str, words: str) -> int | None:
-        """The whole number in a field; None if it is empty."""
+        """Return the whole number in a field; None if it is empty."""
         text = self.text(name).replace(",", "").replace("_", "")
         if not text:
             return None
         if not text.isdecimal() or len(text) > 12:
-            raise UsageError(f"{words} is a whole number, as 1000")
+            raise UsageError(f"{words} must be a whole number, as 1000")
         return int(text)
 
     def show(self, template: str, *, step: str = "", **values: Any) -> Response:
-        """The page that a template makes; of a table, with its steps and its latest job."""
+        """Render a template; for a table, with its steps and its latest job."""
         entry = self.table if "table" in self.path else None
         job = None if entry is None else self.jobs.running(entry.name) or self.jobs.latest(entry.name)
         page = ENVIRONMENT.get_template(template).render(
@@ -118,13 +118,13 @@ Page = Callable[[Visit], Response]
 
 
 def go_to(*parts: str | int, at: str = "") -> Response:
-    """Lead the browser on, so that a reload does nothing twice."""
+    """Redirect the browser, so that a reload does not repeat an action."""
     address = "/" + "/".join(quote(str(part), safe="") for part in parts)
     return RedirectResponse(f"{address}#{at}" if at else address, status_code=303)
 
 
 def rows_of(text: str, most: int) -> tuple[Sequence[str], list[Sequence[str]]]:
-    """Header and first rows of a synthetic CSV file."""
+    """Return the header and first rows of a synthetic CSV file."""
     import csv
     import io
 

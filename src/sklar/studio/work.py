@@ -1,7 +1,7 @@
-"""The process of a job: it runs its commands one after another, and writes down how each ended.
+"""The process of a job: it runs its commands one after another, and records their exit codes.
 
 Started by `jobs` as `python -m sklar.studio.work FOLDER-OF-THE-JOB LOCK`. It holds the lock of the job, and so does the
-command it runs: whichever of them is killed, others can tell whether work goes on. On Windows, where no lock is
+command it runs: whichever of them is killed, the lock shows whether work continues. On Windows, where locks are not
 inherited, this process alone holds it.
 """
 
@@ -17,9 +17,9 @@ from sklar.portable import LOCKS_ARE_INHERITED, inheriting, lock_within
 
 CODES = "codes"
 MAX_WAIT_SECONDS = 30.0
-"""Seconds to wait for the lock of a job, which others take only to see whether it is held."""
-TOLD_FILE = "SKLAR_PROGRESS"
-"""Names the file that commands tell their progress to."""
+"""Seconds to wait for the lock of a job, which others take only to check whether it is held."""
+PROGRESS_FILE = "SKLAR_PROGRESS"
+"""Environment variable with the file to which commands write their progress."""
 
 
 def main(job: str, lock: str) -> None:
@@ -32,9 +32,9 @@ def main(job: str, lock: str) -> None:
 
 
 def _run_commands(place: Path, lock: int) -> None:
-    told = json.loads((place / "job.json").read_text(encoding="utf-8"))
-    for number, words in enumerate(told["commands"]):
-        code = _run(place, number, words, told["folder"], lock)
+    record = json.loads((place / "job.json").read_text(encoding="utf-8"))
+    for number, words in enumerate(record["commands"]):
+        code = _run(place, number, words, record["folder"], lock)
         with (place / CODES).open("a", encoding="utf-8") as file:
             file.write(f"{code}\n")
             file.flush()
@@ -45,7 +45,7 @@ def _run_commands(place: Path, lock: int) -> None:
 
 def _run(place: Path, number: int, words: list[str], folder: str, lock: int) -> int:
     command = [sys.executable, "-m", "sklar", *words, "--json"]
-    environment = {**os.environ, TOLD_FILE: str(place / "progress")}
+    environment = {**os.environ, PROGRESS_FILE: str(place / "progress")}
     with (place / f"out-{number}").open("wb") as out, (place / f"err-{number}").open("wb") as err:
         ended = subprocess.run(
             command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, check=False,

@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
-from sklar.accounting.composition.adaptive import adaptive_allowance, amount_within, shift_cost, why_not_gaussian
+from sklar.accounting.composition.adaptive import adaptive_allowance, is_amount_within, shift_cost, why_not_gaussian
 from sklar.accounting.composition.gaussian import analytic_gaussian_delta
 from sklar.accounting.composition.zcdp import epsilon_to_rho
 from sklar.accounting.events import ChoiceEvent, CountEvent, SumEvent
@@ -42,8 +42,8 @@ def test_it_allows_a_tenth_more_than_zcdp_and_no_more_than_the_gaussian_mechanis
         assert 1.05 < amount / epsilon_to_rho(epsilon, 1e-9) < 1.2
         sigma = math.sqrt(0.5 / amount)
         assert 0.999e-9 < analytic_gaussian_delta(sigma, epsilon) <= 1e-9
-        assert amount_within(amount, epsilon, 1e-9)
-        assert not amount_within(amount * 1.001, epsilon, 1e-9)
+        assert is_amount_within(amount, epsilon, 1e-9)
+        assert not is_amount_within(amount * 1.001, epsilon, 1e-9)
 
 
 def test_no_delta_and_budgets_in_rho_are_left_to_others():

@@ -9,21 +9,21 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sklar.accounting.composition.discovery import discovery_delta, discovery_settings, noise_tail, smallest_above
+from sklar.accounting.composition.discovery import discovery_delta, discovery_settings, find_noise_quantile, noise_tail
 from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.accounting.events import CountEvent, DiscoveryEvent
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
 
-REACH = 400
+MAX_DRAW_SCALES = 400
 SEEN = 150
 """Noisy counts told apart; beyond these counts lie far above all exact ones, and the ratio of the laws is constant."""
 
 
 def law(noise: Noise) -> np.ndarray:
-    """P(Z = z) for z from -REACH to REACH."""
-    z = np.arange(-REACH, REACH + 1, dtype=float)
+    """P(Z = z) for z from -MAX_DRAW_SCALES to MAX_DRAW_SCALES."""
+    z = np.arange(-MAX_DRAW_SCALES, MAX_DRAW_SCALES + 1, dtype=float)
     weight = np.exp(-(z**2) / (2 * noise.scale**2)) if noise.kind == "gaussian" else np.exp(-np.abs(z) / noise.scale)
     return weight / weight.sum()
 
@@ -33,7 +33,7 @@ def shown(count: int, noise: Noise, threshold: int, floor: int) -> np.ndarray:
     if count < floor:
         return np.concatenate([[1.0], np.zeros(SEEN + 1)])
     whole = law(noise)
-    first = threshold - count + REACH
+    first = threshold - count + MAX_DRAW_SCALES
     return np.concatenate([[whole[:first].sum()], whole[first : first + SEEN], [whole[first + SEEN :].sum()]])
 
 
@@ -77,7 +77,7 @@ UNITS = [Unit(neighbours=relation, rows_per_person=k) for relation in ("add-remo
 @pytest.mark.parametrize("floor", [1, 3])
 def test_laplace_noise_keeps_epsilon_and_delta_exactly(unit: Unit, floor: int) -> None:
     noise = Noise(kind="laplace", scale=1.5 * unit.l1)
-    threshold = floor - 1 + unit.rows_per_person + smallest_above(noise, 0.02 / unit.rows_per_person)
+    threshold = floor - 1 + unit.rows_per_person + find_noise_quantile(noise, 0.02 / unit.rows_per_person)
     event = DiscoveryEvent(label="x", noise=noise, threshold=threshold, floor=floor, unit=unit)
     worst = max(
         excess(one, other, noise, threshold, floor, event.epsilon)
@@ -92,7 +92,7 @@ def test_laplace_noise_keeps_epsilon_and_delta_exactly(unit: Unit, floor: int) -
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_gaussian_noise_keeps_rho_and_delta(unit: Unit) -> None:
     noise, floor, slack = Noise(kind="gaussian", scale=2.0 * unit.l2), 2, 0.01
-    threshold = floor - 1 + unit.rows_per_person + smallest_above(noise, 0.01 / unit.rows_per_person)
+    threshold = floor - 1 + unit.rows_per_person + find_noise_quantile(noise, 0.01 / unit.rows_per_person)
     event = DiscoveryEvent(label="x", noise=noise, threshold=threshold, floor=floor, unit=unit)
     epsilon = rho_to_epsilon(event.rho, slack)
     for crowd in (0, 1, 2, threshold):
@@ -147,7 +147,7 @@ def test_refusals() -> None:
     noise, unit = Noise(kind="laplace", scale=2.0), Unit(neighbours="add-remove", rows_per_person=3)
     with pytest.raises(BudgetError, match="delta above 0"):
         discovery_settings(noise, unit, 0.0)
-    with pytest.raises(BudgetError, match="hides nobody"):
+    with pytest.raises(BudgetError, match="hides no one"):
         DiscoveryEvent(label="x", noise=noise, threshold=7, floor=5, unit=unit)
     with pytest.raises(BudgetError):
         DiscoveryEvent(label="x", noise=noise, threshold=70, floor=0, unit=unit)

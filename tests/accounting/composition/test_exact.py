@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from sklar.accounting.budget import Budget, overspends
+from sklar.accounting.budget import Budget, overspends_reservation
 from sklar.accounting.calibrate import PlannedTables, calibrate, plan_events, plan_noise
-from sklar.accounting.composition.exact import exact_delta, exact_epsilon, pair_of, why_not_exact
+from sklar.accounting.composition.exact import exact_delta, exact_epsilon, find_pair, why_not_exact
 from sklar.accounting.composition.gaussian import analytic_gaussian_delta, analytic_gaussian_sigma
 from sklar.accounting.composition.zcdp import epsilon_to_rho
 from sklar.accounting.events import ChoiceEvent, CountEvent, Event, SumEvent
@@ -54,7 +54,7 @@ def summed_delta(sigma: float, draws: int, epsilon: float) -> float:
 @pytest.mark.parametrize(("sigma", "tables"), [(0.7, 1), (2.0, 1), (2.0, 4), (8.0, 12), (15.0, 15)])
 @pytest.mark.parametrize("unit", [ONE, SWAP])
 def test_parity_with_direct_summation(sigma: float, tables: int, unit: Unit) -> None:
-    found = pair_of([gaussian_counts(sigma, tables, unit)])
+    found = find_pair([gaussian_counts(sigma, tables, unit)])
     draws = tables * (1 if unit is ONE else 2)
     spread = math.sqrt(draws) / sigma
     for epsilon in (0.5 * spread, 2 * spread, 4 * spread, 5 * spread):
@@ -67,7 +67,7 @@ def test_parity_with_direct_summation(sigma: float, tables: int, unit: Unit) -> 
     [(1, 5.5), (1, 20.0), (100, 0.5), (100, 5.5), (2000, 0.5), (2000, 20.0), (4000, 5.5), (4000, 80.0)],
 )
 def test_many_wide_draws_are_one_gaussian(tables: int, total: float) -> None:
-    draws = pair_of([gaussian_counts(total * math.sqrt(tables), tables)])
+    draws = find_pair([gaussian_counts(total * math.sqrt(tables), tables)])
     for epsilon in (1 / total, 3 / total, 5.5 / total):
         analytic = analytic_gaussian_delta(total, epsilon)
         # One draw lives on a lattice of losses, which the continuous formula only follows on average.
@@ -77,14 +77,14 @@ def test_many_wide_draws_are_one_gaussian(tables: int, total: float) -> None:
 def test_mixed_scales_compose_like_their_variances() -> None:
     events = [gaussian_counts(20, 10), gaussian_counts(60, 40), gaussian_counts(300, 500)]
     total = 1 / math.sqrt(10 / 20**2 + 40 / 60**2 + 500 / 300**2)
-    found = exact_epsilon(pair_of(events), 1e-9)
+    found = exact_epsilon(find_pair(events), 1e-9)
     assert analytic_gaussian_delta(total, found) == pytest.approx(1e-9, rel=0.01)
 
 
 @pytest.mark.parametrize("times", [1, 3, 10])
 def test_laplace_draws_are_randomized_response(times: int) -> None:
     scale, epsilon = 4.0, 0.2
-    draws = pair_of([CountEvent(label="l", noise=Noise(kind="laplace", scale=scale), tables=times, unit=ONE)])
+    draws = find_pair([CountEvent(label="l", noise=Noise(kind="laplace", scale=scale), tables=times, unit=ONE)])
     high = 1 / (1 + math.exp(-1 / scale))
     true = 0.0
     for ups in range(times + 1):
@@ -95,23 +95,23 @@ def test_laplace_draws_are_randomized_response(times: int) -> None:
 
 
 def test_epsilon_and_delta_are_inverse() -> None:
-    draws = pair_of([gaussian_counts(30, 25), gaussian_counts(50, 10)])
+    draws = find_pair([gaussian_counts(30, 25), gaussian_counts(50, 10)])
     epsilon = exact_epsilon(draws, 1e-7)
     assert exact_delta(draws, epsilon) == pytest.approx(1e-7, rel=1e-3)
     assert exact_delta(draws, epsilon * 1.0001) <= 1e-7
 
 
 def test_exact_is_monotone() -> None:
-    by_scale = [exact_epsilon(pair_of([gaussian_counts(s, 50)]), 1e-9) for s in (10, 20, 40, 80, 160)]
-    by_tables = [exact_epsilon(pair_of([gaussian_counts(60, n)]), 1e-9) for n in (1, 2, 10, 100, 1000)]
-    by_delta = [exact_epsilon(pair_of([gaussian_counts(60, 50)]), d) for d in (1e-3, 1e-6, 1e-9, 1e-11)]
+    by_scale = [exact_epsilon(find_pair([gaussian_counts(s, 50)]), 1e-9) for s in (10, 20, 40, 80, 160)]
+    by_tables = [exact_epsilon(find_pair([gaussian_counts(60, n)]), 1e-9) for n in (1, 2, 10, 100, 1000)]
+    by_delta = [exact_epsilon(find_pair([gaussian_counts(60, 50)]), d) for d in (1e-3, 1e-6, 1e-9, 1e-11)]
     assert by_scale == sorted(by_scale, reverse=True)
     assert by_tables == sorted(by_tables)
     assert by_delta == sorted(by_delta)
 
 
 def test_no_events_lose_nothing() -> None:
-    assert exact_delta(pair_of([]), 0.5) == 0 == exact_epsilon(pair_of([]), 1e-9)
+    assert exact_delta(find_pair([]), 0.5) == 0 == exact_epsilon(find_pair([]), 1e-9)
     assert total_loss([], 1e-9, planned=True).epsilon == 0
 
 
@@ -143,7 +143,7 @@ def test_too_many_scales_are_left_to_zcdp() -> None:
 
 def test_draws_of_refuses_what_it_cannot_represent() -> None:
     with pytest.raises(BudgetError):
-        pair_of([ChoiceEvent(label="c", choice=0.1, unit=ONE)])
+        find_pair([ChoiceEvent(label="c", choice=0.1, unit=ONE)])
 
 
 def test_the_total_is_the_smallest_bound_that_applies() -> None:
@@ -215,7 +215,7 @@ def test_plans_spend_their_allowance_by_weight(budget: Budget) -> None:
     events = plan_events(allowance, SWAP, VINE)
     spent = [getattr(event, allowance.measure) for event in events]
     assert math.fsum(spent) == pytest.approx(allowance.spendable.amount, rel=1e-12)
-    assert not overspends(math.fsum(spent), allowance.amount)
+    assert not overspends_reservation(math.fsum(spent), allowance.amount)
     whole = sum(line.weight for line in VINE)
     for share, line in zip(spent, VINE, strict=True):
         assert share / allowance.amount == pytest.approx(line.weight / whole)

@@ -10,13 +10,13 @@ import pytest
 
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import PlannedTables, PlannedVector, calibrate, fine_noise, plan_events
-from sklar.accounting.composition.exact import exact_delta, exact_epsilon, pair_of, why_not_exact
+from sklar.accounting.composition.exact import exact_delta, exact_epsilon, find_pair, why_not_exact
 from sklar.accounting.composition.gaussian import (
     analytic_gaussian_delta,
     analytic_gaussian_epsilon,
     analytic_gaussian_sigma,
 )
-from sklar.accounting.composition.lattice import COARSEST, DITHER, FINE, covers, squared_shift
+from sklar.accounting.composition.lattice import DITHER_SCALE, FINE_LATTICE, MIN_FINENESS, covers_vector, squared_shift
 from sklar.accounting.composition.zcdp import epsilon_to_rho, rho_to_epsilon
 from sklar.accounting.events import CountEvent, Event, SumEvent
 from sklar.accounting.noise import Noise
@@ -24,7 +24,7 @@ from sklar.accounting.unit import Unit
 from tests.accounting.total_loss import total_loss
 
 SWAP = Unit(neighbours="replace")
-UPPER = {COARSEST: 2.0, 20.0: 1.12, 40.0: 1.06}
+UPPER = {MIN_FINENESS: 2.0, 20.0: 1.12, 40.0: 1.06}
 
 
 def vector(sigma: float, l2: float, resolution: float | None = 1.0, unit: Unit = SWAP) -> SumEvent:
@@ -70,16 +70,16 @@ def test_a_rounded_gaussian_is_the_discrete_one_up_to_kappa(sigma: float, dither
 
 
 def test_kappa_is_far_below_the_slack() -> None:
-    theta = 2 * math.exp(-2 * (math.pi * DITHER) ** 2) * (1 + 1e-9)
+    theta = 2 * math.exp(-2 * (math.pi * DITHER_SCALE) ** 2) * (1 + 1e-9)
     assert math.log1p(theta) - math.log1p(-theta) < 3e-34
     assert 2**40 * 3e-34 < 1e-21
 
 
 @pytest.mark.parametrize("shift", [(1,), (3,), (5,), (3, 4), (5, 0), (4, -3), (1, 7)])
-@pytest.mark.parametrize("sigma", [COARSEST, 20.0, 40.0])
+@pytest.mark.parametrize("sigma", [MIN_FINENESS, 20.0, 40.0])
 def test_the_bound_is_above_the_sum_over_the_lattice(shift: tuple[int, ...], sigma: float) -> None:
     length = math.hypot(*shift)
-    pair = pair_of([vector(sigma, length)])
+    pair = find_pair([vector(sigma, length)])
     for spreads in (0.5, 2.0, 3.5):
         epsilon = spreads * length / sigma
         true = summed_delta([(sigma, x) for x in shift], epsilon)
@@ -90,7 +90,7 @@ def test_the_bound_is_above_the_sum_over_the_lattice(shift: tuple[int, ...], sig
 
 def test_a_vector_and_a_table_compose() -> None:
     count = CountEvent(label="t", noise=Noise(kind="gaussian", scale=9.0), tables=1, unit=Unit(neighbours="add-remove"))
-    pair = pair_of([count, vector(30.0, 5.0, unit=count.unit)])
+    pair = find_pair([count, vector(30.0, 5.0, unit=count.unit)])
     assert pair.draws and pair.shift
     for epsilon in (0.1, 0.3, 0.6):
         true = summed_delta([(9.0, 1), (30.0, 5)], epsilon)
@@ -101,15 +101,17 @@ def test_a_vector_and_a_table_compose() -> None:
 def test_on_a_fine_lattice_a_vector_is_the_analytic_gaussian(resolution: float) -> None:
     event = vector(5.0, 1.0, resolution)
     for epsilon in (0.1, 0.5, 1.0):
-        assert exact_delta(pair_of([event]), epsilon) == pytest.approx(analytic_gaussian_delta(5.0, epsilon), rel=1e-3)
-    assert analytic_gaussian_sigma(exact_epsilon(pair_of([event]), 1e-9), 1e-9) == pytest.approx(5.0, rel=1e-4)
+        assert exact_delta(find_pair([event]), epsilon) == pytest.approx(
+            analytic_gaussian_delta(5.0, epsilon), rel=1e-3
+        )
+    assert analytic_gaussian_sigma(exact_epsilon(find_pair([event]), 1e-9), 1e-9) == pytest.approx(5.0, rel=1e-4)
     several = [vector(15.0, 1.0, resolution), vector(7.0, 2.0, resolution)]
-    assert squared_shift(several[0]) + squared_shift(several[1]) == pytest.approx(pair_of(several).shift ** 2)
+    assert squared_shift(several[0]) + squared_shift(several[1]) == pytest.approx(find_pair(several).shift ** 2)
 
 
 def test_vectors_with_tables_are_the_gaussian_of_all_shifts() -> None:
     count = CountEvent(label="t", noise=Noise(kind="gaussian", scale=200.0), tables=300, unit=SWAP)
-    pair = pair_of([count, vector(10.0, 1.0, 1e-4)])
+    pair = find_pair([count, vector(10.0, 1.0, 1e-4)])
     total = 1 / math.sqrt(600 / 200.0**2 + 1 / 10.0**2)
     assert analytic_gaussian_delta(total, exact_epsilon(pair, 1e-9)) == pytest.approx(1e-9, rel=0.01)
 
@@ -118,7 +120,7 @@ def test_vectors_with_tables_are_the_gaussian_of_all_shifts() -> None:
 def test_several_rows_per_person_are_bounded_by_their_longest_shift(neighbours: Any, shift: tuple[int, ...]) -> None:
     unit = Unit(neighbours=neighbours, rows_per_person=3)
     event = CountEvent(label="t", noise=Noise(kind="gaussian", scale=12.0), tables=1, unit=unit)
-    pair = pair_of([event])
+    pair = find_pair([event])
     assert not pair.draws
     for epsilon in (0.2, 0.6):
         if len(shift) < 3:
@@ -131,7 +133,7 @@ def test_several_rows_per_person_are_bounded_by_their_longest_shift(neighbours: 
 @pytest.mark.parametrize(("scale", "tables"), [(50.0, 4_001), (40.0, 500_000), (1e6, 3)])
 def test_tables_too_many_or_too_noisy_for_a_grid_are_one_gaussian(scale: float, tables: int) -> None:
     event = CountEvent(label="t", noise=Noise(kind="gaussian", scale=scale), tables=tables, unit=SWAP)
-    assert pair_of([event]).draws == ()
+    assert find_pair([event]).draws == ()
     total = total_loss([event], 1e-9, planned=True)
     assert total.accountant == "exact"
     assert total.epsilon == pytest.approx(analytic_gaussian_epsilon(scale / math.sqrt(2 * tables), 1e-9), rel=4e-3)
@@ -174,18 +176,18 @@ def test_a_planned_vector_covers_what_loses_no_more_on_a_lattice_no_coarser() ->
     planned = plan_events(calibrate(Budget(epsilon=1, delta=1e-9), SWAP, PLAN), SWAP, PLAN)[1]
     assert isinstance(planned, SumEvent)
     ratio = planned.noise.scale / planned.l2
-    assert covers(planned, vector(7 * ratio, 7.0, 7 * ratio / FINE), 1e-9)
-    assert covers(planned, vector(9 * ratio, 7.0, 1e-6), 1e-9)
-    assert not covers(planned, vector(6.99 * ratio, 7.0, 1e-6), 1e-9)
-    assert not covers(planned, vector(7 * ratio, 7.0, 7.1 * ratio / FINE), 1e-9)
-    assert not covers(planned, vector(7 * ratio, 7.0, None), 1e-9)
+    assert covers_vector(planned, vector(7 * ratio, 7.0, 7 * ratio / FINE_LATTICE), 1e-9)
+    assert covers_vector(planned, vector(9 * ratio, 7.0, 1e-6), 1e-9)
+    assert not covers_vector(planned, vector(6.99 * ratio, 7.0, 1e-6), 1e-9)
+    assert not covers_vector(planned, vector(7 * ratio, 7.0, 7.1 * ratio / FINE_LATTICE), 1e-9)
+    assert not covers_vector(planned, vector(7 * ratio, 7.0, None), 1e-9)
     laplace = SumEvent(label="s", noise=Noise(kind="laplace", scale=1e9), l1=1, l2=1, resolution=1e-6, unit=SWAP)
-    assert not covers(planned, laplace, 1e-9)
+    assert not covers_vector(planned, laplace, 1e-9)
 
 
 def test_noise_narrower_than_planned_is_widened() -> None:
     noise = Noise(kind="gaussian", scale=3.0)
-    assert fine_noise(noise, 3.0 / FINE) == noise
-    assert fine_noise(noise, 1.0).scale == FINE
+    assert fine_noise(noise, 3.0 / FINE_LATTICE) == noise
+    assert fine_noise(noise, 1.0).scale == FINE_LATTICE
     laplace = Noise(kind="laplace", scale=3.0)
     assert fine_noise(laplace, 1.0) == laplace

@@ -9,9 +9,9 @@ import pytest
 from mpmath import mp, mpf
 
 from sklar.accounting.composition import tilted
-from sklar.accounting.composition.exact import SMALLEST_DELTA
+from sklar.accounting.composition.exact import MIN_DELTA
 from sklar.accounting.composition.gaussian import analytic_gaussian_delta, log_gaussian_deltas
-from sklar.accounting.composition.tilted import TRANSFORM, grid_loss, tail_bound
+from sklar.accounting.composition.tilted import TRANSFORM, make_grid_loss, tail_bound
 from sklar.accounting.noise import Noise
 from tests.accounting.direct_sums import ACCURACY, random_plan, share_used
 from tests.tiers import slow_unless
@@ -19,14 +19,14 @@ from tests.tiers import slow_unless
 
 @pytest.mark.parametrize("seed", slow_unless(lambda seed: seed % 4 == 0, range(80)))
 def test_no_random_plan_is_above_its_delta(seed: int) -> None:
-    plan = random_plan(np.random.default_rng([17, seed]), least=SMALLEST_DELTA)
+    plan = random_plan(np.random.default_rng([17, seed]), least=MIN_DELTA)
     assert share_used(plan) <= 1 + ACCURACY
 
 
 # With transforms of losses as they are, plans 14 and 50 of these are above their delta.
 @pytest.mark.parametrize("seed", slow_unless((14, 50, 1).__contains__, [14, 50, *range(1, 9)]))
 def test_no_plan_of_thousands_of_draws_is_above_the_smallest_delta(seed: int) -> None:
-    plan = random_plan(np.random.default_rng([17, seed]), least=SMALLEST_DELTA, hard=True)
+    plan = random_plan(np.random.default_rng([17, seed]), least=MIN_DELTA, hard=True)
     assert 0.97 <= share_used(plan) <= 1 + ACCURACY
 
 
@@ -35,7 +35,7 @@ def test_a_transform_without_a_tilt_would_be_caught(monkeypatch: pytest.MonkeyPa
     draws = ((Noise(kind="laplace", scale=400.0), 3000),)
     spread = math.sqrt(3000) / 400
     found = tail_bound(draws, 0.0, 0.02 * spread / math.sqrt(3000), 7 * spread)
-    monkeypatch.setattr(tilted, "_tilt", lambda parts, shift, epsilon: 0.0)
+    monkeypatch.setattr(tilted, "_find_tilt", lambda parts, shift, epsilon: 0.0)
     assert tail_bound(draws, 0.0, 0.02 * spread / math.sqrt(3000), 7 * spread) > 100 * found
 
 
@@ -59,9 +59,9 @@ def test_the_bound_on_rounding_errors_is_a_small_part_of_delta(
 )
 def test_a_loss_on_the_grid_keeps_both_laws(noise: Noise) -> None:
     """E 1 = 1 and E e^-L = 1: both laws have mass 1, on the grid as before; and a loss never falls."""
-    losses, masses = tilted.losses_of(noise)
+    losses, masses = tilted.list_losses(noise)
     for step in (1e-4, 1e-2, 0.3):
-        grid = grid_loss(noise, 1, step)
+        grid = make_grid_loss(noise, 1, step)
         places = step * np.arange(grid.first, grid.last + 1)
         assert math.fsum(grid.masses) == pytest.approx(1, abs=1e-12)
         assert math.fsum(grid.masses * np.exp(-places)) == pytest.approx(1, abs=1e-9)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sklar.accounting.ledger import create_ledger, open_ledger, read_ledger, verify_ledger
-from sklar.accounting.ledger.records import GENESIS, seal
+from sklar.accounting.ledger.records import GENESIS, seal_entry
 from sklar.errors import LedgerError
 
 DIGEST = "cd" * 32
@@ -106,14 +106,14 @@ def test_damage_is_found_and_the_line_is_named(path: Path, written: bytes, kind:
 def test_a_file_without_a_whole_header_is_no_ledger(path: Path, data: bytes) -> None:
     path.write_bytes(data)
     for use in (read_ledger, open_ledger):
-        with pytest.raises(LedgerError, match="anew"):
+        with pytest.raises(LedgerError, match="create it again"):
             use(path)
 
 
 def rechained(entries: list[dict[str, Any]]) -> bytes:
     data, head = b"", GENESIS
     for entry in entries:
-        line, head = seal(entry, head)
+        line, head = seal_entry(entry, head)
         data += line
     return data
 

@@ -10,7 +10,7 @@ from typing import Any
 import sklar
 from sklar.accounting.budget import Budget
 from sklar.accounting.ledger import create_ledger, open_ledger, read_ledger
-from sklar.accounting.ledger.records import GENESIS, seal
+from sklar.accounting.ledger.records import GENESIS, seal_entry
 
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 TIME = re.compile(r"\d\d:\d\d|T\d\d")
@@ -53,7 +53,7 @@ def test_ledgers_with_times_stay_readable(path: Path, reserve: Any) -> None:
     head, lines = GENESIS, b""
     for entry in read_ledger(path).entries:
         dated = "created" if entry["type"] == "ledger" else "time"
-        line, head = seal({**entry, dated: "2025-01-02T03:04:05+00:00"}, head)
+        line, head = seal_entry({**entry, dated: "2025-01-02T03:04:05+00:00"}, head)
         lines += line
     path.write_bytes(lines)
     assert read_ledger(path).header.created == "2025-01-02T03:04:05+00:00"

@@ -14,7 +14,7 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import PlannedTables, PlannedVector, calibrate, plan_events
 from sklar.accounting.composition.adaptive import adaptive_allowance
 from sklar.accounting.ledger import Ledger, memory_ledger, read_ledger
-from sklar.accounting.ledger.totals import describe_left, rounded_down
+from sklar.accounting.ledger.totals import describe_left, format_rounded_down
 from sklar.accounting.unit import Unit
 from sklar.errors import OverspendError
 from tests.tiers import slow_unless
@@ -118,7 +118,7 @@ def test_a_refusal_tells_the_same_number(make: Any) -> None:
     with pytest.raises(OverspendError) as refused:
         reserve(ledger, 20.0, delta, "zcdp" if delta else "pure")
     said = str(refused.value)
-    assert said.startswith("this fit asks for epsilon 20 at delta")  # people set epsilon, so that comes first
+    assert said.startswith("this fit requests epsilon 20 at delta")  # people set epsilon, so that comes first
     assert f"leaves {describe_left(ledger.header, ledger.fits, delta)}. In detail: " in said
 
 
@@ -161,4 +161,4 @@ def test_the_public_class(tmp_path: Path) -> None:
     ("number", "text"), [(1.0, "1"), (1 - 0.9, "0.1"), (0.8129, "0.812"), (0.00012345, "0.000123"), (12.39, "12.3")]
 )
 def test_numbers_are_rounded_down(number: float, text: str) -> None:
-    assert rounded_down(number) == text
+    assert format_rounded_down(number) == text

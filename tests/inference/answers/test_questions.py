@@ -6,7 +6,7 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
-from sklar.inference.answers.questions import Enquiry, checked, groups_of, parse_question
+from sklar.inference.answers.questions import Enquiry, list_groups, parse_question, validate_question
 
 SCHEMA = sklar.Schema(
     {
@@ -51,12 +51,12 @@ def test_a_question_is_read(text: str, wanted: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("income", "cannot be read"),
-        ("", "cannot be read"),
-        ("__import__('os').getcwd()", "cannot be read"),
-        ("mode(income)", "no statistic 'mode'"),
-        ("mean(income", "cannot be read"),
-        ("mean(income) per sex", "cannot be read"),
+        ("income", "cannot parse"),
+        ("", "cannot parse"),
+        ("__import__('os').getcwd()", "cannot parse"),
+        ("mode(income)", "unknown statistic 'mode'"),
+        ("mean(income", "cannot parse"),
+        ("mean(income) per sex", "cannot parse"),
         ("mean(wage)", "'wage' is not a modelled column"),
         ("mean(key)", "'key' is not a modelled column"),
         ("mean(income) by wage", "'wage' is not a modelled column"),
@@ -68,10 +68,10 @@ def test_a_question_is_read(text: str, wanted: dict[str, object]) -> None:
         ("correlation(age, age)", "twice"),
         ("quantile(age, 1)", "between 0 and 1"),
         ("quantile(age, half)", "between 0 and 1"),
-        ("mean(age) by income", "groups are values of"),
-        ("difference(age)", "between two groups"),
-        ("difference(age) by city", "say which two"),
-        ("logistic(city ~ age)", "column of two values"),
+        ("mean(age) by income", "groups must be values of"),
+        ("difference(age)", "needs two groups"),
+        ("difference(age) by city", "state which two"),
+        ("logistic(city ~ age)", "outcome of a logistic regression must have two values"),
         ("linear(income)", "an outcome and one or more"),
         ("linear(income ~ born)", "neither number nor label"),
         ("share(sex=X)", "'X'"),
@@ -84,6 +84,8 @@ def test_what_cannot_be_asked_is_refused_in_plain_words(text: str, said: str) ->
 
 def test_groups_of_a_difference_can_be_chosen() -> None:
     asked = Enquiry(statistic="difference", columns=("age",), by="city", between=("Rome", "Oslo"))
-    assert groups_of(checked(asked, SCHEMA), SCHEMA) == ("Rome", "Oslo")
+    assert list_groups(validate_question(asked, SCHEMA), SCHEMA) == ("Rome", "Oslo")
     with pytest.raises(UsageError, match="'Bonn'"):
-        checked(Enquiry(statistic="difference", columns=("age",), by="city", between=("Rome", "Bonn")), SCHEMA)
+        validate_question(
+            Enquiry(statistic="difference", columns=("age",), by="city", between=("Rome", "Bonn")), SCHEMA
+        )

@@ -7,9 +7,9 @@ import pytest
 import statsmodels.api as sm
 
 import sklar
-from sklar.inference.answers.influence import fisher, influences
+from sklar.inference.answers.influence import compute_influences, to_fisher_scale
 from sklar.inference.answers.questions import parse_question
-from sklar.inference.answers.statistics import answers, asked_numbers
+from sklar.inference.answers.statistics import compute_answers, describe_numbers
 from sklar.sample.decode import SampledTable, Values, take
 from sklar.sample.rng import generator
 
@@ -38,7 +38,7 @@ TABLE: SampledTable = {
 
 
 def answered(text: str, table: SampledTable = TABLE) -> np.ndarray:
-    return answers(parse_question(text, SCHEMA), SCHEMA, table, ROWS)
+    return compute_answers(parse_question(text, SCHEMA), SCHEMA, table, ROWS)
 
 
 def test_answers_are_those_of_numpy_without_missing_values() -> None:
@@ -56,7 +56,7 @@ def test_regressions_are_those_of_statsmodels() -> None:
     design = np.column_stack([np.ones(ROWS), X, G == 1, G == 2]).astype(float)
     assert answered("linear(y ~ x + g)") == pytest.approx(sm.OLS(Y[whole], design[whole]).fit().params, rel=1e-8)
     assert answered("logistic(s ~ x + g)") == pytest.approx(sm.Logit(S, design).fit(disp=0).params, rel=1e-6)
-    terms = [asked.term for asked in asked_numbers(parse_question("linear(y ~ x + g)", SCHEMA), SCHEMA)]
+    terms = [asked.term for asked in describe_numbers(parse_question("linear(y ~ x + g)", SCHEMA), SCHEMA)]
     assert terms == ["(intercept)", "x", "g=M", "g=X"]
 
 
@@ -82,10 +82,10 @@ QUESTIONS = (
 def test_an_influence_is_how_much_a_statistic_moves_when_some_rows_count_more(text: str) -> None:
     """A twentieth of the rows, of large x, is taken twice: it changes as told, to first order."""
     question = parse_question(text, SCHEMA)
-    found, psi = influences(question, SCHEMA, TABLE, ROWS)
+    found, psi = compute_influences(question, SCHEMA, TABLE, ROWS)
     twice = np.flatnonzero(np.quantile(X, 0.9) < X)[::2]
     more = take(TABLE, np.concatenate([np.arange(ROWS), twice]))
-    moved = fisher(question, answers(question, SCHEMA, more, ROWS)) - found
+    moved = to_fisher_scale(question, compute_answers(question, SCHEMA, more, ROWS)) - found
     told = psi[:, twice].sum(axis=1) / (ROWS + len(twice))
     if question.statistic == "total":  # is not centred
         told = told - psi.mean(axis=1) * len(twice) / (ROWS + len(twice))
@@ -99,6 +99,7 @@ def test_a_quantile_far_out_among_a_few_equal_rows_is_not_certain_but_one_amid_m
     lumps = np.where(np.arange(ROWS) < 0.01 * ROWS, 0.0, np.where(np.arange(ROWS) < 0.4 * ROWS, 30.0, X))
     table = {**TABLE, "x": Values(data=lumps, null=NONE)}
     spread = [
-        influences(parse_question(f"quantile(x, {at})", SCHEMA), SCHEMA, table, ROWS)[1].std() for at in (0.002, 0.2)
+        compute_influences(parse_question(f"quantile(x, {at})", SCHEMA), SCHEMA, table, ROWS)[1].std()
+        for at in (0.002, 0.2)
     ]
     assert spread[0] > 1 and spread[1] == 0

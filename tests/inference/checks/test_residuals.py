@@ -7,15 +7,15 @@ import pytest
 
 from sklar.accounting.noise import Noise, NoiseKind
 from sklar.arrays import Floats
-from sklar.inference.checks.residuals import FALSE_ALARMS, holm, residuals
-from sklar.inference.columns import KnownRows
+from sklar.inference.checks.residuals import MAX_FALSE_ALARM_RATE, compute_residuals, reject_by_holm
+from sklar.inference.columns import RowCount
 from sklar.model.pairs.interactions import centred
 from sklar.release.counts import Counts, Interaction
 from sklar.release.measurements import Measurement
 from sklar.sample.rng import generator
 
 ROWS, SIGMA, DRAWN = 5_000.0, 20.0, 50_000
-KNOWN = KnownRows(rows=ROWS, sigma=0.0)
+KNOWN = RowCount(rows=ROWS, sigma=0.0)
 
 
 def released(share: Floats, rng: np.random.Generator, *, interaction: bool = False) -> Measurement:
@@ -37,13 +37,15 @@ def test_p_values_of_the_true_model_are_uniform(interaction: bool) -> None:
     rng = generator(1)
     share = law(rng)
     tables = [released(share, rng, interaction=interaction) for _ in range(2_000)]
-    p_values = np.array([check.p_value for check in residuals(tables, [share] * 2_000, [KNOWN] * 2_000, np.inf)])
+    p_values = np.array(
+        [check.p_value for check in compute_residuals(tables, [share] * 2_000, [KNOWN] * 2_000, np.inf)]
+    )
     for level in (0.01, 0.05, 0.5):
         by_cells = 0.0 if interaction else level / 2  # half of the level is for the largest cell, whose bound is wide
         assert np.mean(p_values < level) == pytest.approx(
             level - by_cells / 2, abs=4 * np.sqrt(level / 2_000) + by_cells / 2
         )
-    statistics = [check.statistic for check in residuals(tables, [share] * 2_000, [KNOWN] * 2_000, np.inf)]
+    statistics = [check.statistic for check in compute_residuals(tables, [share] * 2_000, [KNOWN] * 2_000, np.inf)]
     assert np.mean(statistics) == pytest.approx(1.0, abs=0.03)
 
 
@@ -53,14 +55,14 @@ def test_the_table_that_the_model_contradicts_is_named_among_many(interaction: b
     laws = [law(rng) for _ in range(40)]
     tables = [released(share, rng, interaction=interaction) for share in laws]
     told = [*laws[:7], laws[8], *laws[8:]]
-    checks = residuals(tables, told, [KNOWN] * len(tables), DRAWN)
+    checks = compute_residuals(tables, told, [KNOWN] * len(tables), DRAWN)
     assert [check.at for check in checks if check.contradicts] == [7]
 
 
 def test_holm_rejects_step_by_step() -> None:
-    assert holm([0.001, 0.004, 0.9], FALSE_ALARMS) == {0, 1}
-    assert holm([0.004, 0.9, 0.004], FALSE_ALARMS) == set()
-    assert holm([], FALSE_ALARMS) == set()
+    assert reject_by_holm([0.001, 0.004, 0.9], MAX_FALSE_ALARM_RATE) == {0, 1}
+    assert reject_by_holm([0.004, 0.9, 0.004], MAX_FALSE_ALARM_RATE) == set()
+    assert reject_by_holm([], MAX_FALSE_ALARM_RATE) == set()
 
 
 def margin(counts: Floats, kind: NoiseKind, scale: float, rng: np.random.Generator) -> Measurement:
@@ -74,7 +76,7 @@ def margin(counts: Floats, kind: NoiseKind, scale: float, rng: np.random.Generat
     return Measurement(query=query, values=counts + noise, noise=Noise(kind=kind, scale=scale), label="margins")
 
 
-SMALL = KnownRows(rows=432.0, sigma=6.0)
+SMALL = RowCount(rows=432.0, sigma=6.0)
 """A table of few rows, whose number is known with noise."""
 
 
@@ -89,8 +91,8 @@ def test_few_releases_of_a_true_model_name_any_table(kind: NoiseKind, scale: flo
         laws = [rng.dirichlet(np.full(int(size), 0.1)) for size in rng.choice([2, 8, 60], 30)]
         tables = [margin(rng.multinomial(432, share).astype(float), kind, scale, rng) for share in laws]
         shares = [rng.multinomial(20_000, share) / 20_000 for share in laws]
-        known = [KnownRows(rows=432.0 + 6.0 * rng.standard_normal(), sigma=6.0)] * 30
-        alarms += any(check.contradicts for check in residuals(tables, shares, known, 20_000))
+        known = [RowCount(rows=432.0 + 6.0 * rng.standard_normal(), sigma=6.0)] * 30
+        alarms += any(check.contradicts for check in compute_residuals(tables, shares, known, 20_000))
     assert alarms <= 8
 
 
@@ -102,7 +104,7 @@ def test_one_cell_that_lost_a_fifth_of_a_small_table_is_found_among_many() -> No
     for _ in range(100):
         tables = [margin(rng.multinomial(432, real).astype(float), "gaussian", 13.0, rng)]
         tables += [margin(rng.multinomial(432, other).astype(float), "gaussian", 13.0, rng) for _ in range(43)]
-        checks = residuals(tables, [model, *[other] * 43], [SMALL] * 44, 20_000)
+        checks = compute_residuals(tables, [model, *[other] * 43], [SMALL] * 44, 20_000)
         found += checks[0].contradicts
     assert found >= 75  # chi-square alone finds none
 
@@ -113,7 +115,9 @@ def test_the_bound_for_the_largest_cell_holds() -> None:
     share = np.append(np.full(20, 0.002), 0.96)
     for kind, scale in (("gaussian", 3.0), ("laplace", 3.0)):
         tables = [margin(rng.multinomial(432, share).astype(float), kind, scale, rng) for _ in range(4_000)]
-        known = [KnownRows(rows=432.0, sigma=0.0)] * len(tables)
-        p_values = np.array([check.p_value for check in residuals(tables, [share] * len(tables), known, np.inf)])
+        known = [RowCount(rows=432.0, sigma=0.0)] * len(tables)
+        p_values = np.array(
+            [check.p_value for check in compute_residuals(tables, [share] * len(tables), known, np.inf)]
+        )
         for level in (0.002, 0.01, 0.1):
             assert np.mean(p_values < level) < level + 4 * np.sqrt(level / len(tables))

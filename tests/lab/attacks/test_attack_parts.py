@@ -13,13 +13,20 @@ import statsmodels.api as sm
 
 import sklar
 from sklar.errors import MissingExtraError, UsageError
-from sklar.lab.attacks.attribute import sensitive_columns
+from sklar.lab.attacks.attribute import validate_sensitive_columns
 from sklar.lab.attacks.classifiers import require_classifier
-from sklar.lab.attacks.games import FunctionGenerator, Game, Subject, choose_targets, level_words, open_game
+from sklar.lab.attacks.games import FunctionGenerator, Game, Subject, choose_targets, describe_level, open_game
 from sklar.lab.attacks.method import MethodGenerator, default_state, make_generator
-from sklar.lab.attacks.regression import attack_linearly, filled, guess_errors, layout_of, predictors, regress_table
+from sklar.lab.attacks.regression import (
+    attack_by_regression,
+    design_layout,
+    guess_errors,
+    impute_mean,
+    make_predictors,
+    regress_on_table,
+)
 from sklar.lab.attacks.release import attack_tables, require_attacks, rows_by_role
-from sklar.lab.attacks.result import Attacked, AttackResult, Number, shuffled
+from sklar.lab.attacks.result import Attacked, AttackResult, Number, shuffle_columns
 from sklar.lab.attacks.shadow import (
     ShadowProfile,
     draw_samples,
@@ -28,8 +35,8 @@ from sklar.lab.attacks.shadow import (
     judge_parts,
     play_part,
 )
-from sklar.lab.attacks.singling_out import Term, fits, link, single_out
-from sklar.lab.intervals import Estimate, exactly
+from sklar.lab.attacks.singling_out import Term, link_records, match_rule, single_out
+from sklar.lab.intervals import Estimate, exact_estimate
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable, ordered_values
 from tests.lab.attacks.people import SCHEMA, copies, people
@@ -62,11 +69,11 @@ def game(frame: pd.DataFrame, profile: Any = TINY, **options: Any) -> Game:
     ("beside", "alarming"),
     [
         ({}, False),
-        ({"baseline": exactly(0.6)}, True),
-        ({"baseline": exactly(0.6), "ideal": 0.8}, False),
-        ({"baseline": exactly(0.9), "ideal": 0.65}, True),
-        ({"baseline": exactly(0.6), "ideal": 0.5, "control": Estimate(value=0.65, low=0.5, high=0.75)}, False),
-        ({"baseline": exactly(0.9), "ideal": 0.9, "control": Estimate(value=0.5, low=0.4, high=0.65)}, True),
+        ({"baseline": exact_estimate(0.6)}, True),
+        ({"baseline": exact_estimate(0.6), "ideal": 0.8}, False),
+        ({"baseline": exact_estimate(0.9), "ideal": 0.65}, True),
+        ({"baseline": exact_estimate(0.6), "ideal": 0.5, "control": Estimate(value=0.65, low=0.5, high=0.75)}, False),
+        ({"baseline": exact_estimate(0.9), "ideal": 0.9, "control": Estimate(value=0.5, low=0.4, high=0.65)}, True),
     ],
 )
 def test_the_control_counts_before_the_ideal_and_that_before_the_baseline(beside: Any, alarming: bool) -> None:
@@ -81,13 +88,13 @@ def test_the_control_counts_before_the_ideal_and_that_before_the_baseline(beside
 
 
 def test_a_verdict_names_what_works_and_beside_whom() -> None:
-    caught = Number(name="a", title="share", says="", attack=exactly(0.9), baseline=exactly(0.2))
-    quiet = Number(name="b", title="other", says="", attack=exactly(0.1), baseline=exactly(0.2))
-    ideal = Number(name="c", title="gain", says="", attack=exactly(0.9), ideal=0.5)
+    caught = Number(name="a", title="share", says="", attack=exact_estimate(0.9), baseline=exact_estimate(0.2))
+    quiet = Number(name="b", title="other", says="", attack=exact_estimate(0.1), baseline=exact_estimate(0.2))
+    ideal = Number(name="c", title="gain", says="", attack=exact_estimate(0.9), ideal=0.5)
     found = AttackResult(kind="k", title="Attack", numbers=(caught, quiet, ideal))
     assert len(found.verdict) == 2 and found["b"] is quiet
     assert "share is 0.900" in found.verdict[0] and "0.200 for an attacker without the release" in found.verdict[0]
-    assert "where 0.5 would give nothing away" in found.verdict[1]
+    assert "where 0.5 would reveal nothing" in found.verdict[1]
     assert "found nothing beyond chance" in AttackResult(kind="k", title="Attack", numbers=(quiet,)).verdict[0]
     assert AttackResult(kind="k", title="Attack", numbers=()).verdict == ("Attack: nothing could be measured.",)
     with pytest.raises(KeyError):
@@ -96,7 +103,7 @@ def test_a_verdict_names_what_works_and_beside_whom() -> None:
 
 def test_shuffled_columns_keep_their_margins_and_lose_what_ties_them() -> None:
     real = read(people(300, 0))
-    mixed = shuffled(real, ["weight", "sex"], np.random.default_rng(0))
+    mixed = shuffle_columns(real, ["weight", "sex"], np.random.default_rng(0))
     for name in real.names:
         assert np.array_equal(np.sort(mixed.codes[name]), np.sort(real.codes[name]))
         assert np.array_equal(mixed.codes[name], real.codes[name]) == (name not in ("weight", "sex"))
@@ -136,11 +143,11 @@ def test_several_attacks_on_tables_at_hand_equal_the_public_verb() -> None:
 def test_predictors_are_numbers_and_indicators_of_all_but_the_commonest_label() -> None:
     frame = people(200, 0)
     real = read(frame)
-    layout = layout_of(real)
+    layout = design_layout(real)
     commonest = frame["region"].value_counts().idxmax()
     shown = {f"r{code}" for code in layout.shown["region"]}
     assert shown == set(frame["region"]) - {commonest}
-    x = predictors(real, layout, "weight")
+    x = make_predictors(real, layout, "weight")
     names = layout.features("weight")
     assert x.shape == (200, len(names)) and "weight" not in names
     assert np.allclose(x[:, names.index("height")], frame["height"])
@@ -151,20 +158,20 @@ def test_predictors_are_numbers_and_indicators_of_all_but_the_commonest_label() 
 
 
 def test_unknown_values_become_the_mean() -> None:
-    assert filled(np.array([1.0, np.nan, 3.0])).tolist() == [1.0, 2.0, 3.0]
-    assert filled(np.array([np.nan, np.nan])).tolist() == [0.0, 0.0]
+    assert impute_mean(np.array([1.0, np.nan, 3.0])).tolist() == [1.0, 2.0, 3.0]
+    assert impute_mean(np.array([np.nan, np.nan])).tolist() == [0.0, 0.0]
 
 
 def test_the_regression_agrees_with_statsmodels() -> None:
     real = read(people(400, 0))
-    layout = layout_of(real)
-    x, y = predictors(real, layout, "weight"), ordered_values(real, "weight")
-    fit = regress_table(real, layout, "weight")
+    layout = design_layout(real)
+    x, y = make_predictors(real, layout, "weight"), ordered_values(real, "weight")
+    fit = regress_on_table(real, layout, "weight")
     scaled = (x - x.mean(axis=0)) / x.std(axis=0, ddof=1)
     other = sm.OLS((y - y.mean()) / y.std(ddof=1), sm.add_constant(scaled)).fit()
     assert fit.coefficients == pytest.approx(other.params[1:]) and fit.r2 == pytest.approx(other.rsquared)
     assert fit.adjusted == pytest.approx(other.rsquared_adj)
-    numbers, details = attack_linearly(tables(real, real, real), "weight", 5)
+    numbers, details = attack_by_regression(tables(real, real, real), "weight", 5)
     found = {number.name: number for number in numbers}
     assert found["weight.mab"].attack.value == pytest.approx(np.abs(other.params[1:]).mean())
     assert found["weight.wcab"].attack.value == pytest.approx(np.abs(other.params[1:]).max())
@@ -175,24 +182,22 @@ def test_the_regression_agrees_with_statsmodels() -> None:
 def test_guesses_of_a_known_line_have_no_error_and_blind_ones_have_the_variance() -> None:
     frame = people(300, 0).assign(weight=lambda f: 0.5 * f["height"])
     real = read(frame)
-    layout = layout_of(real)
+    layout = design_layout(real)
     errors = guess_errors([real], real, real, layout, "weight")
     assert errors.shape == (1, 300) and errors.max() < 1e-9
     other, rng = read(people(5000, 1)), np.random.default_rng(0)
-    blind = [shuffled(other, ["weight"], rng) for _ in range(20)]
+    blind = [shuffle_columns(other, ["weight"], rng) for _ in range(20)]
     # The mean error of one shuffled table has a standard deviation of 0.035, so this is six of those of their mean.
     assert guess_errors(blind, real, real, layout, "weight").mean() == pytest.approx(1.0, abs=0.05)
 
 
 def test_sensitive_columns_are_told_once() -> None:
     real = read(people(50, 0))
-    assert sensitive_columns(real, "age") == ("age",) and sensitive_columns(real, ["age", "sex", "age"]) == (
-        "age",
-        "sex",
-    )
+    assert validate_sensitive_columns(real, "age") == ("age",)
+    assert validate_sensitive_columns(real, ["age", "sex", "age"]) == ("age", "sex")
     alone = sklar.Schema({"age": SCHEMA["age"]})
     with pytest.raises(UsageError, match="another column"):
-        sensitive_columns(read(people(50, 0)[["age"]], alone), "age")
+        validate_sensitive_columns(read(people(50, 0)[["age"]], alone), "age")
 
 
 # Singling out and linkability
@@ -211,7 +216,7 @@ def test_rules_fit_what_pandas_selects() -> None:
         ((unknown, at_least), frame["income"].isna() & (frame["age"] >= 60)),
         ((), frame["age"] > 0),
     ):
-        assert np.array_equal(fits(real, rule), wanted)
+        assert np.array_equal(match_rule(real, rule), wanted)
 
 
 def test_rules_from_the_table_itself_single_out_one_of_its_people() -> None:
@@ -231,11 +236,11 @@ def test_rules_that_cannot_be_made_are_told() -> None:
 def test_every_record_of_a_copied_table_is_linked_and_none_of_constant_halves() -> None:
     real = read(people(200, 0))
     sides = [["age", "height", "sex"], ["income", "weight", "region"]]
-    found = link(tables(real, real), targets=150, columns=sides)["linked"]
-    assert found.attack.value > 0.97 and found.baseline == exactly(1 / 200) and found.trials == 150
+    found = link_records(tables(real, real), targets=150, columns=sides)["linked"]
+    assert found.attack.value > 0.97 and found.baseline == exact_estimate(1 / 200) and found.trials == 150
     release = read(people(200, 5).assign(age=40, height=170.0, sex="F", income=1.0, weight=70.0, region="r1"))
     # All synthetic rows are equally close to everybody: the one that is named is random.
-    assert link(tables(real, release), targets=150, columns=sides)["linked"].attack.value < 0.05
+    assert link_records(tables(real, release), targets=150, columns=sides)["linked"].attack.value < 0.05
 
 
 # Games
@@ -329,7 +334,7 @@ def test_methods_functions_and_generators_become_generators() -> None:
     made = function.fit(pa.table({"x": [1]}), 0).generate("", 5, 7)
     assert made.equals(deaf(pa.table({}), 5, 7))
     assert make_generator(SCHEMA, function, {}) is function
-    with pytest.raises(UsageError, match="brings its own"):
+    with pytest.raises(UsageError, match="has its own"):
         make_generator(SCHEMA, deaf, {"epsilon": 1.0})
 
 
@@ -342,7 +347,7 @@ def test_a_baseline_is_seeded_and_draws_independent_rows() -> None:
 
 
 def test_small_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert level_words("") == ("", "") and level_words("3") == ("[3]", ", level 3")
+    assert describe_level("") == ("", "") and describe_level("3") == ("[3]", ", level 3")
     assert default_state("a/people.csv") == "a/people.csv.attack"
     require_classifier("forest")
     monkeypatch.setitem(__import__("sys").modules, "sklearn", None)

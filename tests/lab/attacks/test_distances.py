@@ -8,11 +8,11 @@ import pytest
 
 import sklar
 from sklar.lab.attacks.distances import (
-    diameter,
+    bound_diameter,
     hamming_histograms,
     nearest_points,
-    packed,
-    points,
+    pack_table,
+    row_points,
     within_radii,
 )
 from sklar.lab.tables.reading import read_table
@@ -37,7 +37,7 @@ def test_hamming_in_lanes_of_every_width(labels: int) -> None:
     one, two, grid = draw(70), draw(90), coarse_grid(schema)
     a, b = coarse_codes(one, grid).T, coarse_codes(two, grid).T
     slow = (a[:, None, :] != b[None, :, :]).sum(axis=2)
-    found = hamming_histograms(packed(one, grid), packed(two, grid))
+    found = hamming_histograms(pack_table(one, grid), pack_table(two, grid))
     assert np.array_equal(found, np.stack([np.bincount(row, minlength=11) for row in slow]))
 
 
@@ -58,7 +58,7 @@ def slow_distances(real: ExactTable, one: ExactTable, two: ExactTable) -> np.nda
 def test_mixed_distances_agree_with_slow_ones() -> None:
     real, one, two = table(people(200, 0)), table(people(70, 1)), table(people(150, 2))
     slow = slow_distances(real, one, two)
-    a, b = points(real, [one, two])
+    a, b = row_points(real, [one, two])
     distance, place = nearest_points(a, b)
     assert np.allclose(distance, slow.min(axis=1)) and np.array_equal(place, slow.argmin(axis=1))
     radii = np.array([0.5, 1.5, 2.5])
@@ -67,12 +67,12 @@ def test_mixed_distances_agree_with_slow_ones() -> None:
         inside = slow <= radius
         assert np.array_equal(counts[:, at], inside.sum(axis=1))
         assert np.allclose(scores[:, at], (-np.log(slow / 10 + 1e-12) * inside).sum(axis=1))
-    assert diameter([a, b]) >= slow.max()
+    assert bound_diameter([a, b]) >= slow.max()
 
 
 def test_a_row_is_not_its_own_neighbor() -> None:
     real = table(people(80, 0))
-    (own,) = points(real, [real])
+    (own,) = row_points(real, [real])
     distance, place = nearest_points(own, own, own=np.arange(80))
     slow = slow_distances(real, real, real)
     np.fill_diagonal(slow, np.inf)
@@ -83,9 +83,9 @@ def test_a_table_of_labels_only_and_of_numbers_only() -> None:
     labels = sklar.Schema({"sex": sklar.Category(["F", "M"]), "region": sklar.Category(["a", "b"])})
     frame = pd.DataFrame({"sex": ["F", "M"], "region": ["a", "b"]})
     one = table(frame, labels)
-    (a,) = points(one, [one])
+    (a,) = row_points(one, [one])
     assert nearest_points(a, a)[0].tolist() == [0.0, 0.0]
     numbers = sklar.Schema({"x": sklar.Real(0, 1)})
     two = table(pd.DataFrame({"x": [0.0, 1.0]}), numbers)
-    (b,) = points(two, [two])
+    (b,) = row_points(two, [two])
     assert nearest_points(b, b, own=np.arange(2))[0] == pytest.approx([2.0, 2.0])

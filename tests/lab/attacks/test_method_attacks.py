@@ -18,15 +18,15 @@ import sklar
 from sklar.errors import UsageError
 from sklar.lab.attacks.attribute_fits import ATTRIBUTE_PROFILES
 from sklar.lab.attacks.classifiers import (
-    CELLS,
+    HISTOGRAM_CELLS,
+    classify_by_threshold,
+    classify_tables,
     closest_features,
     find_threshold,
-    judge,
-    judge_by_threshold,
     table_features,
 )
 from sklar.lab.attacks.games import load_part, open_state, run_parts, save_part
-from sklar.lab.attacks.regression import layout_of
+from sklar.lab.attacks.regression import design_layout
 from sklar.lab.attacks.shadow import SHADOW_PROFILES
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import coarse_grid
@@ -111,7 +111,7 @@ def test_the_threshold_of_distances() -> None:
     assert -4.4 < find_threshold(far, near) < -0.7
     # Half of the tables with the target look like those without it: the gap is found all the same.
     assert -4.4 < find_threshold(far, np.concatenate([near[:20], rng.normal(0, 0.2, 20)])) < -0.7
-    assert judge_by_threshold(far, near, [near, far]) == [1.0, 0.0]
+    assert classify_by_threshold(far, near, [near, far]) == [1.0, 0.0]
     # A row that is further away never speaks for the target, and equal values say nothing.
     assert find_threshold(near, far) < near.min() + 0.1
     assert find_threshold(np.zeros(5), np.zeros(7)) == -np.inf
@@ -119,8 +119,8 @@ def test_the_threshold_of_distances() -> None:
 
 def test_a_feature_that_does_not_vary_is_left_out() -> None:
     train = np.column_stack([np.full(20, 0.1, dtype=np.float32), np.repeat([0.0, 1.0], 10).astype(np.float32)])
-    seen = judge("logistic", train, np.repeat([0, 1], 10), [train[10:], train[:10]], 0)
-    assert seen == [1.0, 0.0] and judge("logistic", train[:, :1], np.repeat([0, 1], 10), [train], 0) == [0.5]
+    seen = classify_tables("logistic", train, np.repeat([0, 1], 10), [train[10:], train[:10]], 0)
+    assert seen == [1.0, 0.0] and classify_tables("logistic", train[:, :1], np.repeat([0, 1], 10), [train], 0) == [0.5]
 
 
 PEER = """
@@ -168,10 +168,10 @@ def test_a_peer_that_copies_is_caught(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("word", "options", "words"),
     [
-        ("copies", {}, "is told an epsilon"),
+        ("copies", {}, "needs an epsilon"),
         ("copies", {"settings": {"epsilon": 0.5, "k": 8}}, "write 'k' into its command"),
         ("copies", {"settings": {"epsilon": 0.5}, "levels": [1]}, "write 'levels' into its command"),
-        ("short", {"settings": {"epsilon": 0.5}}, "30 rows where"),
+        ("short", {"settings": {"epsilon": 0.5}}, "30 rows instead"),
         ("fails", {"settings": {"epsilon": 0.5}}, "failed with exit code 1; its messages are in logs/it.log"),
     ],
 )
@@ -203,7 +203,7 @@ def test_a_private_method_by_name() -> None:
 
 def test_features_of_tables_that_lie_one_after_the_other() -> None:
     real = read_table(REAL, SCHEMA, np.random.default_rng(0), role="real")
-    grid, layout = coarse_grid(real.schema, CELLS), layout_of(real)
+    grid, layout = coarse_grid(real.schema, HISTOGRAM_CELLS), design_layout(real)
     both = table_features(real.take(np.arange(200)), 2, grid, layout)
     closest = closest_features(real.take(np.arange(200)), 2, real, np.array([7, 150]))
     for at in range(2):
@@ -328,12 +328,12 @@ def test_a_plain_script_without_a_main_guard_attacks_a_method(tmp_path: Path) ->
         ("shadow", {"changes": {"tables": 1}}, "tables must be"),
         ("shadow", {"features": ["magic"]}, "features are any of"),
         ("shadow", {"classifier": "oracle"}, "no classifier 'oracle'"),
-        ("shadow", {"published": True, "features": "closest"}, "'closest' is ours"),
+        ("shadow", {"published": True, "features": "closest"}, "'closest', which is not published"),
         ("attribute", {"published": True}, "no option 'published'"),
         ("shadow", {"sensitive": "person"}, "identifier or ignored"),
         ("shadow", {"turbo": 1}, "no option 'turbo'"),
         ("shadow", {"method": 3}, "a method is a name"),
-        ("copies", {}, "is on a table, not on a method"),
+        ("copies", {}, "is not available for methods"),
         ("shadow", {"targets": 3}, "targets must be a list of rows"),
         ("shadow", {"targets": [1.5]}, "targets must be a list of rows"),
         ("shadow", {"features": 3}, "features must be a name or a list of names"),
@@ -373,6 +373,6 @@ def test_a_folder_without_finished_parts_does_not_stand_in_the_way(tmp_path: Pat
 
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.npz").write_bytes(b"mine")
-    with pytest.raises(UsageError, match="no attack was begun there"), open_state(tmp_path, "a"):
+    with pytest.raises(UsageError, match="no attack was started there"), open_state(tmp_path, "a"):
         pass
     assert [file.name for file in tmp_path.iterdir()] == ["mine.npz"]

@@ -12,8 +12,8 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
-from sklar.lab.attacks.closeness import ETA, privacy_score
-from sklar.lab.attacks.regression import regress, standardized
+from sklar.lab.attacks.closeness import LOG_OFFSET, privacy_score
+from sklar.lab.attacks.regression import regress, standardize_columns
 from sklar.lab.attacks.release import TABLE_ATTACKS
 from tests.lab.attacks.people import SCHEMA, copies, people, shuffled
 
@@ -72,7 +72,7 @@ def test_the_hamming_score_agrees_with_its_formula() -> None:
              for f in (real, held, release)]  # fmt: skip
     d = [(c[:, None, :] != codes[2][None]).mean(axis=2) for c in codes[:2]]
     radius = np.median(np.concatenate([x.min(axis=1) for x in d]))
-    scores = [((x <= radius) * -np.log(x + ETA)).sum(axis=1) for x in d]
+    scores = [((x <= radius) * -np.log(x + LOG_OFFSET)).sum(axis=1) for x in d]
     order = [np.median([privacy_score(scores[0], scores[1], np.random.default_rng(s)) for s in range(200)])]
     found = [
         sklar.attack("membership", real, release, schema, held, targets=40, iterations=1, distance="hamming", seed=s)
@@ -95,7 +95,7 @@ def test_a_linear_attacker_sees_the_coefficient() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(500, 1))
     y = 0.6 * x[:, 0] + 0.8 * rng.normal(size=500)
-    fit = regress(standardized(x), standardized(y))
+    fit = regress(standardize_columns(x), standardize_columns(y))
     assert fit.coefficients[0] == pytest.approx(np.corrcoef(x[:, 0], y)[0, 1])
     assert fit.r2 == pytest.approx(np.corrcoef(x[:, 0], y)[0, 1] ** 2)
     assert 1 - (1 - fit.r2) * 499 / 498 == pytest.approx(fit.adjusted)
@@ -104,8 +104,8 @@ def test_a_linear_attacker_sees_the_coefficient() -> None:
 def test_constant_and_collinear_columns_do_no_harm() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(100, 1))
-    wide = standardized(np.column_stack([x, x, np.full(100, 0.1)]))
-    fit = regress(wide, standardized(x[:, 0]))
+    wide = standardize_columns(np.column_stack([x, x, np.full(100, 0.1)]))
+    fit = regress(wide, standardize_columns(x[:, 0]))
     assert fit.coefficients == pytest.approx([0.5, 0.5, 0.0]) and fit.r2 == pytest.approx(1.0)
 
 
@@ -132,12 +132,12 @@ def test_without_a_holdout_it_is_said_what_cannot_be_measured(kind: str) -> None
 @pytest.mark.parametrize(
     ("kind", "options", "words"),
     [
-        ("membership", {"holdout": None}, "cannot be measured without a hold-out"),
+        ("membership", {"holdout": None}, "needs a hold-out table"),
         ("membership", {"targets": 5000}, "needs at least 5,000 rows"),
         ("membership", {"targets": 3}, "at least 20 targets"),
         ("membership", {"distance": "cosine"}, "hamming, euclidean or both"),
         ("membership", {"turbo": 1}, "has no option 'turbo'; its options are: targets"),
-        ("attribute", {"sensitive": None}, "say which column is sensitive"),
+        ("attribute", {"sensitive": None}, "name the sensitive column"),
         ("attribute", {"sensitive": "person"}, "identifier or ignored"),
         ("attribute", {"sensitive": "salary"}, "not in the schema"),
         ("linkability", {"columns": [["age"], ["age"]]}, "different columns"),
@@ -166,7 +166,7 @@ def test_bad_input_is_told(kind: str, options: dict[str, Any], words: str) -> No
 def test_a_constant_column_is_nothing_to_guess(value: float | None) -> None:
     flat = REAL.assign(weight=value)
     facts = sklar.Schema({**{n: SCHEMA[n] for n in SCHEMA.names}, "weight": sklar.Real(0, 200, nullable=True)})
-    with pytest.raises(UsageError, match="'weight' is the same in every row"):
+    with pytest.raises(UsageError, match="'weight' has one value in all rows"):
         sklar.attack("attribute", flat, FRESH, facts, HOLDOUT, sensitive="weight")
 
 
@@ -183,7 +183,7 @@ def test_attacks_have_a_section_in_the_report_of_an_evaluation(tmp_path: Path) -
     found.html(tmp_path / "r.custodian.html")
     page = (tmp_path / "r.custodian.html").read_text()
     assert "<h2>Attacks</h2>" in page and "an attack that fails proves nothing" in page
-    with pytest.raises(UsageError, match="without a hold-out"):
+    with pytest.raises(UsageError, match="needs a hold-out table"):
         sklar.evaluate(REAL, COPIES, SCHEMA, attacks=["membership"])
     with pytest.raises(UsageError, match="no attack 'magic'"):
         sklar.evaluate(REAL, COPIES, SCHEMA, attacks=["magic"])

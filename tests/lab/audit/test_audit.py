@@ -163,7 +163,9 @@ def audited(noise: NoiseSource, epsilon: float, **settings: Any) -> sklar.Audit:
 def test_halved_noise_is_caught_by_its_spread() -> None:
     """500 residuals with half their spread: their mean square is 30 standard errors off."""
     found = audited(HalvedNoise(), 1.0, runs=20, pairs=["lone label"], confidence=SURE)
-    assert not found.passed and "times the spread" in found.verdict and "CONTRADICTED" in found.verdict
+    assert (
+        not found.passed and "times the stated standard deviation" in found.verdict and "CONTRADICTED" in found.verdict
+    )
 
 
 @pytest.mark.slow
@@ -190,7 +192,7 @@ class WeakNoise(SystemNoise):
 def test_a_fifth_too_little_noise_on_one_table_is_caught() -> None:
     """3,250 residuals of one table have a mean square of 0.64, with an error of 0.016."""
     found = audited(WeakNoise(), 1.0, runs=250, pairs=["lone label"], confidence=SURE)
-    faults = [fault for fault in found.pairs[0].faults if "times the spread" in fault]
+    faults = [fault for fault in found.pairs[0].faults if "times the stated standard deviation" in fault]
     assert faults and all(float(fault.split(" has ")[1].split()[0]) < 1 for fault in faults)
 
 
@@ -213,7 +215,11 @@ def test_a_fifth_too_little_noise_on_any_one_release_is_caught(weak: int, monkey
     one of 0.84 would be caught."""
     monkeypatch.setattr(audit, "releases", partial(releases, noise=WeakStep(weak, 4)))
     found = sklar.audit("dpcopula-kendall", 1.0, runs=300, pairs=["lone label"], margins="privelet")
-    faults = [fault for fault in found.faults if "times the spread" in fault and ("tau" in fault) == bool(weak)]
+    faults = [
+        fault
+        for fault in found.faults
+        if "times the stated standard deviation" in fault and ("tau" in fault) == bool(weak)
+    ]
     assert faults and "CONTRADICTED" in found.verdict
 
 
@@ -238,12 +244,12 @@ def test_pairs_together_cover_and_are_narrower_than_one() -> None:
         shared = rng.normal(0, 1, 80)
         first = [0.6 * shared + 0.8 * rng.normal(0, 1, 80) for _ in range(3)]
         pairs = [(one, rng.normal(1, 1, 80)) for one in first]
-        found = audit.together(pairs, 0.025)
+        found = audit.combine_pairs(pairs, 0.025)
         alone = hedges_difference(*pairs[0], 0.025)
         assert found is not None and found.high - found.low < 0.9 * (alone.high - alone.low)
         outside += not found.contains(1.0)
     assert outside <= 40  # 5% of 400 is 20, with a standard deviation of 4.4
-    assert audit.together([None], 0.1) is None and audit.together([(np.zeros(5), np.ones(5))], 0.1) is None
+    assert audit.combine_pairs([None], 0.1) is None and audit.combine_pairs([(np.zeros(5), np.ones(5))], 0.1) is None
 
 
 @pytest.mark.parametrize("method", slow_unless(FAST.__contains__, sorted(METHODS)))
@@ -252,10 +258,10 @@ def test_a_fit_that_ends_with_its_last_release_has_released_all(method: str) -> 
     settings: dict[str, Any] = {"method": method, "epsilon": 20.0, **dict(CASES).get(method, {})}
     whole = releases(fit_request(table, SCHEMA, **settings))
     labels = [step.label for step in whole]
-    short = releases(fit_request(table, SCHEMA, **settings), labels[-1])
-    assert [step.label for step in short] == labels
+    short_text = releases(fit_request(table, SCHEMA, **settings), labels[-1])
+    assert [step.label for step in short_text] == labels
     # The audit compares each release with exact values: it needs to know what was asked.
-    choices = [release for step in short for release in step.releases if isinstance(release, Choice)]
+    choices = [release for step in short_text for release in step.releases if isinstance(release, Choice)]
     assert all(choice.score is not None for choice in choices)
 
 
@@ -277,7 +283,7 @@ def test_scales_that_do_not_add_up_to_the_claim_are_caught() -> None:
 
     found = sklar.audit("independent", 1.0, runs=10, pairs=["lone label"], confidence=SURE, repair="clip", fit=greedy)
     assert any("too small for the claim" in fault for fault in found.pairs[0].faults)
-    assert not any("times the spread" in fault for fault in found.pairs[0].faults)
+    assert not any("times the stated standard deviation" in fault for fault in found.pairs[0].faults)
 
 
 def _stated(release: Any, tables: int) -> Any:

@@ -13,7 +13,7 @@ from sklar.counting import evaluate
 from sklar.counting import scores as counted_scores
 from sklar.counting.code_table import CodeTable, CountedTable
 from sklar.counting.evaluate import SUM_RULES
-from sklar.counting.taus import exact_order
+from sklar.counting.taus import exact_concordance
 from sklar.lab.audit.exact import choice_scores, choice_terms, exact_scores, exact_sums, exact_values
 from sklar.release.agreements import Agreements
 from sklar.release.blocks import BlockMeans
@@ -60,7 +60,7 @@ def test_orders_are_those_of_the_door() -> None:
     for j, k in ((0, 1), (0, 2), (1, 2)):
         table = np.zeros((6, 6), dtype=np.int64)
         np.add.at(table, (ranks[j], ranks[k]), 1)
-        expected.append(exact_order(table))
+        expected.append(exact_concordance(table))
     found = exact_sums(feature, CODES)
     assert found is not None and found.tolist() == expected
     sampled = SampledTaus(columns=feature.columns, lookups=feature.lookups, rows=20, seed=1)

@@ -26,9 +26,9 @@ HOSTILE = {
     "nothing": "wrote no table",
     "garbage": "its table cannot be used",
     "columns": "its table cannot be used",
-    "few": "it wrote 3 rows where 60 were asked for",
+    "few": "it wrote 3 rows instead of 60",
     "empty": "an empty file",
-    "pipe": "not a plain file",
+    "pipe": "not a regular file",
     "hang": "within 8 seconds",
     # On a busy machine it may meet the other limit first.
     "greedy": "more than 0.3 GB|within 8 seconds",
@@ -79,7 +79,7 @@ def test_every_hostile_peer_is_a_row_and_a_good_one_is_ranked(tmp_path: Path) ->
     assert (good["copies.exact_copies"] == 1).all()
     assert (frame[frame["kind"] != "peer"]["copies.exact_copies"] < 1).all()
     assert (good["tvd1"] == 0).all() and (good["rows"] == 60).all()
-    assert frame[frame["system"] == "copy"]["promise"].unique() == ["says of itself: copies all <b>"]
+    assert frame[frame["system"] == "copy"]["promise"].unique() == ["its own statement: copies all <b>"]
     assert frame[frame["system"] == "plain-gaussian"]["epsilon"].isna().all()
     ranks = {s.system: s.rank for s in found.standings(1.0, found.measures[0])}
     assert ranks["plain-gaussian"] is None and ranks["copy"] == 1 and ranks["crash"] is None

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sklar.errors import PeerError, UsageError
-from sklar.lab.compare.peers import LOG_BYTES, Limits, members, run_peer, words_of
+from sklar.lab.compare.peers import MAX_LOG_BYTES, Limits, fill_command, list_members, run_peer
 from sklar.lab.compare.systems import read_peer
 
 TOLD = {"train": "T", "schema": "S", "epsilon": "1", "delta": "0", "rows": "5"}
@@ -24,8 +24,8 @@ def run(script: str, folder: Path, limits: Limits | None = None) -> object:
 
 def test_places_are_filled_or_appended() -> None:
     told = {**TOLD, "output": "/a b/o"}
-    assert words_of("run 'x y'", told) == ["run", "x y", "T", "S", "1", "0", "5", "/a b/o"]
-    assert words_of("run --out={output} {train} {other}", told) == ["run", "--out=/a b/o", "T", "{other}"]
+    assert fill_command("run 'x y'", told) == ["run", "x y", "T", "S", "1", "0", "5", "/a b/o"]
+    assert fill_command("run --out={output} {train} {other}", told) == ["run", "--out=/a b/o", "T", "{other}"]
 
 
 def test_a_command_without_a_place_for_epsilon_is_run_once() -> None:
@@ -52,7 +52,7 @@ def test_time_limit_ends_the_whole_group(tmp_path: Path) -> None:
         )
     assert caught.value.stopped == "time"
     assert time.monotonic() - clock < 10
-    assert members(groups[0], -1) == {}
+    assert list_members(groups[0], -1) == {}
 
 
 def test_memory_limit(tmp_path: Path) -> None:
@@ -65,12 +65,12 @@ def test_memory_limit(tmp_path: Path) -> None:
 def test_messages_are_kept_for_the_owner_up_to_a_limit(tmp_path: Path) -> None:
     with pytest.raises(PeerError, match="exit code 3; its messages are in logs/log"):
         run('import sys; sys.stdout.write("x" * 3_000_000); sys.exit(3)', tmp_path)
-    assert (tmp_path / "log").stat().st_size == LOG_BYTES
+    assert (tmp_path / "log").stat().st_size == MAX_LOG_BYTES
     assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
 
 
 def test_a_link_is_not_a_table(tmp_path: Path) -> None:
-    with pytest.raises(PeerError, match="not a plain file"):
+    with pytest.raises(PeerError, match="not a regular file"):
         run('import os, sys; os.symlink("/etc/hostname", sys.argv[-1])', tmp_path)
 
 

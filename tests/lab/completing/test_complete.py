@@ -78,7 +78,7 @@ def test_given_cells_stay_and_the_rest_obeys_the_rules(model: sklar.Model) -> No
         assert done.column(name).to_pylist() == given.column(name).to_pylist()
     assert obeys(done)
     assert done.equals(model.complete(given, seed=3)) and not done.equals(model.complete(given, seed=4))
-    assert b"nothing is promised" in done.schema.metadata[b"sklar.completed"]
+    assert b"no privacy is promised" in done.schema.metadata[b"sklar.completed"]
 
 
 def test_what_is_known_moves_what_is_drawn(model: sklar.Model) -> None:

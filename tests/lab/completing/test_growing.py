@@ -90,7 +90,7 @@ def test_given_cells_stay_and_gaps_are_filled(model: sklar.Model) -> None:
     assert persons["p"][0]["state"] in ("a", "b", "end")
     assert persons["r"][0]["group"] in ("x", "y")
     assert all(row["note"] is None for rows in persons.values() for row in rows[2:])
-    assert b"nothing is promised" in done.schema.metadata[b"sklar.completed"]
+    assert b"no privacy is promised" in done.schema.metadata[b"sklar.completed"]
     assert done.equals(model.complete(given, seed=3))
 
 
@@ -177,9 +177,9 @@ def test_keys_are_told_apart_as_in_a_fit(model: sklar.Model, family: sklar.Model
     "key", [pa.array([[1], [2]]), pa.array([{"k": 1}, {"k": 2}]), pa.array([1, 2], pa.duration("s"))], ids=str
 )
 def test_what_is_no_key_is_refused(model: sklar.Model, family: sklar.Model, key: pa.Array) -> None:
-    with pytest.raises(UsageError, match="'id' tells persons apart"):
+    with pytest.raises(UsageError, match="'id' identifies persons"):
         model.complete(pa.table({"id": key, "state": ["a", "b"]}))
-    with pytest.raises(UsageError, match="'id' tells persons apart"):
+    with pytest.raises(UsageError, match="'id' identifies persons"):
         family.complete({"p": pa.table({"id": key, "kind": ["a", "b"]})})
 
 
@@ -187,7 +187,7 @@ def test_what_is_no_key_is_refused(model: sklar.Model, family: sklar.Model, key:
 def test_what_never_changes_is_given_once(model: sklar.Model, nulls: Any) -> None:
     """Else a given cell would be changed; which person it is, is not told."""
     given = {"id": ["other", "secret", "secret"], "year": [2000, 2000, 2001], "state": ["a"] * 3}
-    with pytest.raises(UsageError, match="'group' never changes") as told:
+    with pytest.raises(UsageError, match="'group' is static") as told:
         model.complete(pa.table({**given, "group": ["y", "x", "y"]}), nulls=nulls)
     assert "secret" not in str(told.value)
     done = model.complete(pa.table({**given, "group": ["y", "x", "x"]}), nulls=nulls, seed=1)
@@ -199,7 +199,7 @@ def test_what_never_changes_is_given_once(model: sklar.Model, nulls: Any) -> Non
     [
         ({"state": ["a"]}, "no column 'id'"),
         ({"id": [1], "other": [1]}, "no column of the model"),
-        ({"id": [1, 1], "year": [2001, None], "state": ["a", "b"]}, "follow one another by 'year'"),
+        ({"id": [1, 1], "year": [2001, None], "state": ["a", "b"]}, "are ordered by 'year'"),
     ],
 )  # fmt: skip
 def test_what_cannot_go_on_is_refused(model: sklar.Model, given: dict[str, Any], says: str) -> None:
@@ -211,7 +211,7 @@ def test_what_cannot_go_on_is_refused(model: sklar.Model, given: dict[str, Any],
     ("data", "says"),
     [
         ({"c": pa.table({"of": ["secret"], "day": [1]})}, "no table 'p'"),
-        ({"p": pa.table({"id": ["secret", "secret"], "kind": ["a", "b"]})}, "needs a key of its own"),
+        ({"p": pa.table({"id": ["secret", "secret"], "kind": ["a", "b"]})}, "needs its own key"),
         ({"p": pa.table({"id": ["k"], "kind": ["a"]}), "c": pa.table({"of": ["secret"]})}, "no row of 'p' has"),
         ({"p": pa.table({"kind": ["a"]})}, "no column 'id'"),
         (pa.table({"id": [1]}), "mapping of them by name"),
@@ -259,7 +259,7 @@ def test_the_command_tells_what_is_noted_of_both_tables(family: sklar.Model, tmp
     assert list(told["tables"]) == ["p", "c"]
     assert told["tables"]["p"]["rows"] == 20
     assert told["rows"] == sum(one["rows"] for one in told["tables"].values())
-    assert all("nothing is promised" in one["sklar.completed"] for one in told["tables"].values())
+    assert all("no privacy is promised" in one["sklar.completed"] for one in told["tables"].values())
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,17 @@ import pytest
 import pyvinecopulib as pv
 
 from sklar.lab.vines import FAMILY_SETS, fit_rvine
-from sklar.lab.vines.fit import flip
+from sklar.lab.vines.fit import flip_pair
 from sklar.lab.vines.members import (
     KINDS,
     Node,
     cell_edges,
     cells_as_points,
-    counts_of,
+    count_rows,
     log_masses,
     rows_as_points,
 )
-from sklar.lab.vines.pairs import fit_pair, or_kernel, turn_counts
+from sklar.lab.vines.pairs import compare_with_kernel, fit_pair, turn_counts
 from sklar.lab.vines.trees import h_function
 from sklar.model.rvine.vine import FamilyMember
 
@@ -52,14 +52,14 @@ def test_cells_have_the_mass_of_the_density_inside(family: str) -> None:
     mass = np.exp(logs) * np.outer(widths, widths)
     assert mass.sum(axis=0) == pytest.approx(widths, abs=1e-9)
     draws = bicop(family, parameters).sample(40_000, seeds=[3])
-    seen = counts_of(*nodes(draws), 8) / 40_000
+    seen = count_rows(*nodes(draws), 8) / 40_000
     # Each cell lies within six standard errors of its share.
     assert (np.abs(seen - mass) < 6 * np.sqrt(mass / 40_000) + 1e-4).all()
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])
 def test_turned_counts_fit_the_unturned_copula(turn: int) -> None:
-    counts = counts_of(*nodes(draw("tawn", (0.9, 0.3, 4.0), turn, 5_000)), 16)
+    counts = count_rows(*nodes(draw("tawn", (0.9, 0.3, 4.0), turn, 5_000)), 16)
     straight = np.vdot(counts, log_masses(bicop("tawn", np.array([0.9, 0.3, 4.0]), turn), 16))
     turned = np.vdot(turn_counts(counts, turn), log_masses(bicop("tawn", np.array([0.9, 0.3, 4.0])), 16))
     assert turned == pytest.approx(straight, rel=1e-6)
@@ -109,7 +109,7 @@ def test_flipped_pairs_exchange_their_columns() -> None:
     u = np.random.default_rng(4).random((50, 2))
     for family, parameters, rotation in SAMPLES:
         pair = FamilyMember(family=family, rotation=rotation, parameters=np.array(parameters))
-        other = flip(pair)
+        other = flip_pair(pair)
         one = pair.bicop().pdf(np.asfortranarray(u))
         two = other.bicop().pdf(np.asfortranarray(u[:, ::-1]))
         assert np.allclose(one, two)
@@ -147,6 +147,6 @@ def test_no_kernel_estimate_of_common_points() -> None:
     tied = np.ceil(u * 5) / 6
     best = FamilyMember(family="gaussian", rotation=0, parameters=np.array([0.01]))
     # A nearly independent member is beaten by any estimate, but where nearly all rows agree with others it is kept.
-    assert or_kernel(best, *nodes(u), "aic", grid=False).family == "tll"
-    assert or_kernel(best, *nodes(tied), "aic", grid=False) is best
+    assert compare_with_kernel(best, *nodes(u), "aic", grid=False).family == "tll"
+    assert compare_with_kernel(best, *nodes(tied), "aic", grid=False) is best
     assert fit_rvine(tied, families="nonparametric").describe(["a", "b"])[0]["edges"][0]["family"] == "tll"

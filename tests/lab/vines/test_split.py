@@ -12,7 +12,7 @@ import pytest
 import sklar
 from sklar.errors import UsageError
 from sklar.lab.baselines.levels import at_level, truncation_levels
-from sklar.lab.baselines.tvine import groups_of
+from sklar.lab.baselines.tvine import group_values
 
 OPTIONS: dict[str, Any] = {
     "method": "tvine", "target": "y", "sensitive": ["a"], "families": "gaussian", "margins": "smoothed",
@@ -77,8 +77,8 @@ def test_margins_and_conditions_hold(model: sklar.Model) -> None:
 
 def test_rare_values_share_a_part() -> None:
     codes = np.repeat([0, 1, 2, 3, 4], [500, 300, 150, 60, 10])
-    assert groups_of(codes) == [[0], [1], [2, 3, 4]]
-    assert groups_of(np.repeat([0, 1, 2], [500, 300, 10])) == [[0], [1, 2]]
+    assert group_values(codes) == [[0], [1], [2, 3, 4]]
+    assert group_values(np.repeat([0, 1, 2], [500, 300, 10])) == [[0], [1, 2]]
 
 
 def test_a_response_of_many_values_is_not_split() -> None:

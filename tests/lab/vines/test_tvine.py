@@ -134,16 +134,16 @@ def test_the_vines_beside_it(table: pa.Table, schema: sklar.Schema, method: str)
         ({"sensitive": ["income", "children", "town", "weight", "score"]}, "leave at least one"),
         ({"threshold": 0.0}, "raise the threshold"),
         ({"threshold": 1.5}, "between 0 and 1"),
-        ({"threshold": "0.1,0.2"}, "a threshold is one number"),
+        ({"threshold": "0.1,0.2"}, "a threshold must be one number"),
         ({"threshold": {"weight": 0.5}}, "no value for the sensitive column 'income'"),
         ({"association": "nice"}, "association must be"),
         ({"level": 0}, "from 1 to 5"),
         ({"level": 6}, "from 1 to 5"),
         ({"level": 2.5}, "from 1 to 5"),
         ({"families": "nice"}, "families must be"),
-        ({"selection": "nice"}, "families are chosen by"),
-        ({"threads": "x"}, "threads is a whole number of at least 1; found 'x'"),
-        ({"threads": 0}, "threads is a whole number"),
+        ({"selection": "nice"}, "selection must be one of"),
+        ({"threads": "x"}, "threads must be a whole number of at least 1; found 'x'"),
+        ({"threads": 0}, "threads must be a whole number"),
         ({"margins": "nice"}, "margins must be one of quantiles, smoothed"),
         ({"conditional_root": "no"}, "True, False or None; found 'no'"),
     ],
@@ -155,7 +155,7 @@ def test_bad_options_are_refused(table: pa.Table, schema: sklar.Schema, options:
 
 @pytest.mark.parametrize("threads", ["x", 0, 1.5, True, None])
 def test_threads_of_the_vines_beside_it(table: pa.Table, schema: sklar.Schema, threads: Any) -> None:
-    with pytest.raises(UsageError, match="threads is a whole number of at least 1"):
+    with pytest.raises(UsageError, match="threads must be a whole number of at least 1"):
         sklar.fit(table, schema, method="rvine", no_guarantee=True, threads=threads)
 
 

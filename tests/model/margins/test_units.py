@@ -23,7 +23,7 @@ from sklar.model.margins.bins import (
 from sklar.model.margins.fit import Histogram, spread
 from sklar.model.margins.units import digits_of, units_to_seek
 from sklar.sample.decode import draw_reals
-from sklar.schema.grid import held
+from sklar.schema.grid import has_multiples
 from sklar.schema.numbers import Integer, Real
 from tests.tiers import slow_unless
 
@@ -181,7 +181,7 @@ def test_no_bin_cuts_through_a_number(column: Real, digits: int, seed: int):
         assert np.array_equal(lookup[layout.anchor], lookup[: layout.values])
         assert np.bincount(lookup).min() > 0
         margin = spread("x", layout, lookup, rng.dirichlet(np.ones(int(lookup.max()) + 1)))
-        holds, bins = held(column.grid, digits), lookup[: layout.values]
+        holds, bins = has_multiples(column.grid, digits), lookup[: layout.values]
         some = np.bincount(bins, holds)[bins] > 0  # bins that hold a number
         assert margin.dense()[: layout.values][~holds & some].sum() < 1e-12
 

@@ -24,7 +24,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sklar
-from sklar.accounting.ledger.records import GENESIS, seal
+from sklar.accounting.ledger.records import GENESIS, seal_entry
 from sklar.cli.main import app
 from sklar.errors import LedgerError, OutputError, UsageError
 from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, BundleError, archive_pieces, manifest_of, read_archive
@@ -277,7 +277,7 @@ def test_garbage_bombs_and_pages_for_the_custodian_among_the_parts_are_named(pla
 def _sealed(entries: list[dict[str, Any]]) -> bytes:
     previous, lines = GENESIS, []
     for entry in entries:
-        line, previous = seal(entry, previous)
+        line, previous = seal_entry(entry, previous)
         lines.append(line)
     return b"".join(lines)
 
@@ -303,7 +303,7 @@ def test_keys_are_private_and_never_overwritten(place: Path, tmp_path: Path) -> 
 
 def test_bad_requests_write_nothing(place: Path, tmp_path: Path) -> None:
     sklar.Ledger.create(tmp_path / "other.ledger", "others", 3, 3e-9)
-    with pytest.raises(LedgerError, match="another one"):
+    with pytest.raises(LedgerError, match="another ledger"):
         sklar.bundle(place / "m.sklar", tmp_path / "x.zip", rows=10, ledger=tmp_path / "other.ledger")
     with pytest.raises(UsageError, match="zip"):
         sklar.bundle(place / "m.sklar", tmp_path / "x.tar", rows=10)
@@ -312,7 +312,7 @@ def test_bad_requests_write_nothing(place: Path, tmp_path: Path) -> None:
         sklar.bundle(place / "m.sklar", tmp_path / "x.zip", rows=10, report=tmp_path / "r.custodian.html")
     (tmp_path / "r.html").write_text(f"<!doctype html><p>{NOTICE}</p>")
     for page in (tmp_path / "r.html", place / "t.csv"):
-        with pytest.raises(UsageError, match="may be published"):
+        with pytest.raises(UsageError, match="public report of this model"):
             sklar.bundle(place / "m.sklar", tmp_path / "x.zip", rows=10, report=page)
     assert not list(tmp_path.glob("x.*"))
 
@@ -332,7 +332,7 @@ def test_a_report_goes_along_and_is_made_again_from_the_model(place: Path, tmp_p
         assert forged != page and digest in forged
         assert wrong(sklar.verify(repacked(place, {"report.html": forged.encode()}))) == {"report.html"}
     (tmp_path / "p.html").write_text(f"<!doctype html><p>What to expect of other rows. {digest}</p>")
-    with pytest.raises(UsageError, match="not the report"):
+    with pytest.raises(UsageError, match="not the public report"):
         sklar.bundle(place / "m.sklar", tmp_path / "y.zip", rows=10, report=tmp_path / "p.html")
 
 

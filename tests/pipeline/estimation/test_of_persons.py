@@ -112,7 +112,7 @@ def test_parents_and_their_first_rows_are_told(family: sklar.Model) -> None:
 @pytest.mark.parametrize(
     ("question", "says"),
     [
-        ("share(state=b)", "ask for 'first state'.*previous state"),
+        ("share(state=b)", "use 'first state'.*previous state"),
         ("share(first state=b) where previous state=b", "not measured together"),
         ("share(nothing=1)", "nothing"),
         ("mean(group)", "group"),
@@ -128,7 +128,7 @@ def test_the_command_answers(model: sklar.Model, tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["estimate", str(tmp_path / "m.sklar"), "share(state=b) where previous state=b"])
     assert ran.exit_code == 0, ran.output
     assert "counts once" in " ".join(ran.output.split())
-    assert "worth persons" in ran.output
+    assert "effective persons" in ran.output
 
 
 def groups_of_a_panel() -> tuple[dict[str, Any], sklar.Schema]:
@@ -158,7 +158,7 @@ def test_no_group_of_persons_has_a_narrower_interval_than_its_size_allows() -> N
         assert one.error > 0.7 * own.std() / len(own) ** 0.5
         assert one.worth <= len(own) * 1.5 and one.worth < 300  # sizes of groups are estimated, too
         # With a little more noise on the number of persons, tables of pairs are released after all.
-        assert "nothing was released about one of them" in one.how or "of what these columns say together" in one.how
+        assert "together with others was released" in one.how or "of the joint distribution" in one.how
         held.append(one.low <= own.mean() <= one.high)
     assert all(held)
 

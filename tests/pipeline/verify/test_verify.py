@@ -15,14 +15,14 @@ import pytest
 from typer.testing import CliRunner
 
 import sklar
-from sklar.accounting.ledger.records import GENESIS, seal
+from sklar.accounting.ledger.records import GENESIS, seal_entry
 from sklar.cli.main import app
 from sklar.errors import UsageError
 from sklar.methods.registry import METHODS
 from sklar.pipeline.model_file import Stored, read_model, write_model
 from sklar.private import recorder
 from sklar.release.counts import Counts
-from sklar.release.measurements import Measurement, read_line, record_line
+from sklar.release.measurements import Measurement, decode_step, encode_step
 from sklar.schema.table import schema_from_toml, schema_to_toml
 from tests.contracts.tables import people, schema
 from tests.tiers import slow_unless
@@ -303,7 +303,7 @@ def bought(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_facts_are_derived_again_from_what_was_released_for_them(bought: Path) -> None:
     found = sklar.verify(bought / "m.sklar")
-    assert found["facts"].ok and "4 facts" in found["facts"].says, str(found)
+    assert found["facts"].ok and "4 measured facts" in found["facts"].says, str(found)
     content = zipfile.ZipFile(bought / "m.sklar").read("fit.json").decode()
     assert "7777" not in content and "Ann" not in content  # what is stated under a mark may come from the rows
 
@@ -354,13 +354,13 @@ def test_another_noisy_count_of_a_bound_gives_another_bound(bought: Path) -> Non
     def moved(stored: Stored) -> Stored:
         line, *rest = stored.fit["paid"]["releases"]
         # A line leaves out what was asked: any tables of as many cells read its counts.
-        shapes = [entry["shape"][0] for entry in read_line(line).entries]
+        shapes = [entry["shape"][0] for entry in decode_step(line).entries]
         asked = [Counts(columns=("x",), partitions=(np.arange(cells, dtype=np.int32),)) for cells in shapes]
-        step = read_line(line).join(asked)
+        step = decode_step(line).join(asked)
         table, *others = step.releases
         assert isinstance(table, Measurement)
         release = dataclasses.replace(table, values=np.roll(table.values, 20))
-        return _told(stored, releases=[record_line(dataclasses.replace(step, releases=(release, *others))), *rest])
+        return _told(stored, releases=[encode_step(dataclasses.replace(step, releases=(release, *others))), *rest])
 
     assert wrong(sklar.verify(forged_in(bought, moved))) == {"price"}  # by that bound, the fit would ask otherwise
 
@@ -475,7 +475,7 @@ def test_a_total_that_is_no_number_ends_in_a_verdict(place: Path, name: str, val
 def test_without_a_ledger_it_is_said_what_was_not_checked(place: Path) -> None:
     found = sklar.verify(place / "m.sklar")
     assert found.ok and found["ledger"].ok is None
-    assert "leaves out what was stated about reading" in found["ledger"].says and "ledger" in found.verdict
+    assert "omits how the rows were read" in found["ledger"].says and "ledger" in found.verdict
 
 
 def test_another_version_and_remarks_are_found(place: Path) -> None:
@@ -535,7 +535,7 @@ def test_another_ledger_a_broken_chain_and_a_cap_that_does_not_hold_are_found(pl
     low[0]["cap"] = {**low[0]["cap"], "epsilon": 0.5}
     previous, rewritten = GENESIS, []
     for entry in low:
-        line, previous = seal({k: v for k, v in entry.items() if k not in ("prev", "sha256")}, previous)
+        line, previous = seal_entry({k: v for k, v in entry.items() if k not in ("prev", "sha256")}, previous)
         rewritten.append(line)
     (tmp_path / "low.ledger").write_bytes(b"".join(rewritten))
     for name in ("cut", "broken", "low", "none"):

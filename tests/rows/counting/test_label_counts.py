@@ -42,7 +42,7 @@ def test_exact_from_the_floor_on(
     words: list[str], floor: int, at_once: int, bucket_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when almost all texts collide in 32 buckets, and when they are counted part by part."""
-    monkeypatch.setattr(label_counts, "LABELS_AT_ONCE", at_once)
+    monkeypatch.setattr(label_counts, "LABELS_PER_PASS", at_once)
     monkeypatch.setattr(label_counts, "BUCKET_BYTES", bucket_bytes)
     expected = {w: n for w, n in Counter(words).items() if n >= floor}
     found = counted(words, floor)
@@ -52,7 +52,7 @@ def test_exact_from_the_floor_on(
 
 
 def test_null_empty_and_long_texts_are_no_labels() -> None:
-    longest = "l" * label_counts.LONGEST_LABEL
+    longest = "l" * label_counts.MAX_LABEL_BYTES
     values = ["a", None, "", "NA", "n/a", longest, longest + "l", "é" * 100, "é" * 101]
     assert counted(values, null_values=["NA"]) == {"a": 1, "n/a": 1, longest: 1, "é" * 100: 1}
 
@@ -107,7 +107,7 @@ def test_one_person_moves_one_label(words: list[str]) -> None:
 
 def test_a_stream_is_refused_before_it_is_read() -> None:
     reader = pa.table({"x": ["a"]}).to_reader()
-    with pytest.raises(SourceError, match="once only"):
+    with pytest.raises(SourceError, match="only once"):
         open_rows(reader, SCHEMA).require_repeatable()
 
 
@@ -119,4 +119,4 @@ def test_a_bucket_that_is_full_stays_full() -> None:
     tally_buckets(np.array([0, 0, 0, 1, 1, -1], dtype=np.int32), counts)
     assert counts.tolist() == [2**32 - 1, 2**32 - 1, 0]
     for floor in (2**32 - 1, 2**32, 2**40):
-        assert label_counts._parts(counts, floor).astype(bool).tolist() == [True, True, False]
+        assert label_counts._assign_passes(counts, floor).astype(bool).tolist() == [True, True, False]

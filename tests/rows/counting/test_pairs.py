@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sklar.counting.tables import exact_pair_counts, pair_cell_count, require_pair_room
+from sklar.counting.tables import count_pair_cells, exact_pair_counts, require_pair_memory
 from sklar.errors import TableTooLargeError
 from sklar.rows import exact_counts, open_rows
 from sklar.rows.encode.labels import packed_flags
@@ -34,13 +34,13 @@ def test_all_pairs_equal_single_tables(kind):
     pairs = itertools.combinations(range(6), 2)
     slow = exact_counts(rows, [((names[j], names[k]), (lookups[j], lookups[k])) for j, k in pairs])
     np.testing.assert_array_equal(flat, np.concatenate([t.ravel() for t in slow]))
-    assert len(flat) == pair_cell_count([int(x.max()) + 1 for x in lookups])
+    assert len(flat) == count_pair_cells([int(x.max()) + 1 for x in lookups])
 
 
 def test_too_many_cells_are_refused_with_names():
     with pytest.raises(TableTooLargeError, match=r"'income' \(40,000\)"):
-        require_pair_room(["age", "income"], [40_000, 40_000])
-    require_pair_room(["age", "income"], [100, 40_000])
+        require_pair_memory(["age", "income"], [40_000, 40_000])
+    require_pair_memory(["age", "income"], [100, 40_000])
 
 
 @pytest.mark.parametrize("rows", [1, 7, 64, 65, 300])

@@ -123,7 +123,7 @@ def test_what_a_person_adds_does_not_depend_on_others_nor_on_the_order_of_the_fi
 
 
 def test_no_table_is_of_first_rows_and_of_steps() -> None:
-    with pytest.raises(DoorError, match="tables of their own"):
+    with pytest.raises(DoorError, match="separate tables"):
         counts(made(), schema(), "first row: work", "next row: work")
 
 

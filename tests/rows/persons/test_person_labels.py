@@ -62,7 +62,7 @@ def test_the_same_in_files_and_in_little_memory(tmp_path: Path, monkeypatch: pyt
     assert counts(tmp_path, 2) == expected
     assert counts(table.take(np.random.default_rng(1).permutation(len(table))), 2) == expected
     monkeypatch.setattr(labels, "MEMORY_BYTES", 600)
-    monkeypatch.setattr(gather, "FEWEST_ROWS", 10)
+    monkeypatch.setattr(gather, "MIN_PART_ROWS", 10)
     assert counts(table, 2) == expected
 
 

@@ -239,13 +239,13 @@ def test_a_crowd_of_equal_rows_takes_no_memory_of_its_own(monkeypatch: pytest.Mo
     rows = [(7, 2000, "F", 0)] * 5_000 + [(7, 2000, "M", k % 7) for k in range(70)] + made(30)
     expected = [sex_by_ward(table(rows), schema(3, order)) for order in ("year", None)]
     held: list[int] = []
-    right = choice._merged
+    right = choice._merge_blocks
 
     def merged(blocks: Any, mixing: int) -> Any:
         held.append(sum(len(block[0]) for block in blocks))
         return right(blocks, mixing)
 
-    monkeypatch.setattr(choice, "_merged", merged)
+    monkeypatch.setattr(choice, "_merge_blocks", merged)
     monkeypatch.setattr(choice, "COPIES_AT_ONCE", 1_000)
     monkeypatch.setattr(gather, "READ_ROWS", 200)
     monkeypatch.setattr(gather.Gathering.__init__, "__defaults__", (4_000,))
@@ -296,8 +296,8 @@ def test_a_weight_that_is_one_too_large_is_caught(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_bound_that_is_not_kept_is_caught(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    right = used.used_rows
-    monkeypatch.setattr(used, "used_rows", lambda keys, order, ties, bound: right(keys, order, ties, 10**9))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    right = used.select_rows
+    monkeypatch.setattr(used, "select_rows", lambda keys, order, ties, bound: right(keys, order, ties, 10**9))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     assert largest_move(NEIGHBOURS["beyond the bound"], schema(4, weights="rows"), tmp_path / "both") > 4
 
 

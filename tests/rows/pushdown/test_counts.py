@@ -17,7 +17,7 @@ import sklar
 from sklar.counting.tables import exact_pair_counts
 from sklar.errors import SourceError, StreamedWarning, UsageError
 from sklar.rows import exact_counts, open_rows
-from sklar.rows.pushdown import counts
+from sklar.rows.pushdown import engines
 from sklar.rows.pushdown.dialects import DuckDB, hint_table
 from sklar.rows.pushdown.rows import PushedRows
 from sklar.schema import Boolean, Category, Datetime, Id, Integer, Person, Real, Schema
@@ -59,7 +59,7 @@ def test_tables_of_several_columns_and_groups(
     people: str, cache_bytes: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One, two and three columns, asked for twice, looked up, in one scan and in several."""
-    monkeypatch.setattr(counts, "SETS_AT_ONCE", 2)
+    monkeypatch.setattr(engines, "TABLES_PER_SCAN", 2)
     rng = np.random.default_rng(3)
     lookups = {name: rng.integers(0, 5, SCHEMA[name].size).astype(np.int32) for name in SCHEMA.modelled}
     specs: list[Any] = [

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sklar.rows import exact_counts, open_rows
-from sklar.rows.pushdown.engines import WIDEST
+from sklar.rows.pushdown.engines import MAX_DUCKDB_DIGITS
 from sklar.rows.pushdown.rows import PushedRows
 from sklar.schema import Boolean, Category, Column, Integer, Ordinal, Real, Schema
 from sklar.schema.reading import ReadOptions
@@ -72,7 +72,7 @@ def _require_same_counts(address: str, names: list[str], column: Column, nulls: 
 
 @pytest.fixture(scope="module")
 def duckdb_decimals(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
-    pairs = [(width, scale) for width in range(1, WIDEST + 1) for scale in range(width + 1)]
+    pairs = [(width, scale) for width in range(1, MAX_DUCKDB_DIGITS + 1) for scale in range(width + 1)]
     types = {f"{width} {scale}": f"DECIMAL({width},{scale})" for width, scale in pairs}
     columns = {f"{width} {scale}": values(width, scale, 7 * width + scale) for width, scale in pairs}
     place: Path = tmp_path_factory.mktemp("decimals") / "d.duckdb"

@@ -294,7 +294,7 @@ def test_integer_column_names_match_by_their_text() -> None:
 
 
 def test_a_stream_is_read_once_and_refused_when_its_codes_do_not_fit(arrow: pa.Table, schema: Schema) -> None:
-    with pytest.raises(SourceError, match="once only"):
+    with pytest.raises(SourceError, match="only once"):
         codes_of(open_rows(arrow.to_reader(), schema, cache_bytes=10))
     rows = open_rows(arrow.to_reader(), schema, cache_bytes=10)
     for _ in range(2):

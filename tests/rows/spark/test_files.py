@@ -92,7 +92,7 @@ def expected(folder: Path) -> list[Any]:
 def test_a_path_gives_the_integers_of_a_local_fit(
     spark: Any, folder: Path, expected: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_parts, "LEAST_BYTES", 1)
+    monkeypatch.setattr(spark_parts, "MIN_PART_BYTES", 1)
     rows = open_rows(f"file://{folder}".replace("%", "%25").replace(" ", "%20"), SCHEMA, spark=MASTER)
     assert rows.exact_rows == 1850 and rows._partitions > 5  # type: ignore[attr-defined]
     assert counts(rows) == expected
@@ -166,7 +166,7 @@ def test_rows_that_are_not_those_of_the_footer_are_refused(tmp_path: Path) -> No
     options = SourceOptions(schema=SCHEMA)
     pq.write_table(people(50), tmp_path / "0.parquet")
     ((piece,),) = shared_out(open_source(str(tmp_path), schema=options.schema, read=options), 1)
-    with pytest.raises(SourceError, match=r"the Parquet file 0\.parquet does not hold the rows"):
+    with pytest.raises(SourceError, match=r"the Parquet file 0\.parquet does not have the number of rows"):
         list(read_part((replace(piece, rows=49),), ("age",), options))
 
 
@@ -186,7 +186,7 @@ def test_a_damaged_row_group_is_named_and_not_quoted(spark: Any, tmp_path: Path)
 @pytest.mark.parametrize("cores", [1, 3, 50])
 @pytest.mark.parametrize("least", [1, 3000, 1 << 30])
 def test_parts_hold_every_row_group_once(cores: int, least: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_parts, "LEAST_BYTES", least)
+    monkeypatch.setattr(spark_parts, "MIN_PART_BYTES", least)
     source = open_source(str(folder), schema=SCHEMA)
     parts = shared_out(source, cores)
     pieces = [(piece.stamp.path, group) for part in parts for piece in part for group in piece.groups or (None,)]

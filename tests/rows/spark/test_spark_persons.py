@@ -34,7 +34,7 @@ def _one_secret(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[rep
     """Which rows are used depends on the secret: it is drawn by the driver, here and on the cluster."""
     for module in (person_rows, spark_rows):
         monkeypatch.setattr(module, "Secret", lambda: Secret(words=(1, 2, 3, 4, 5)))
-    monkeypatch.setattr(spark_rows, "TASKS_A_CORE", 1)  # fewer tasks are quicker here
+    monkeypatch.setattr(spark_rows, "TASKS_PER_CORE", 1)  # fewer tasks are quicker here
 
 
 @pytest.fixture(scope="module")

@@ -191,7 +191,7 @@ def test_rows_with_equal_codes_meet(frame: Any, table: pa.Table) -> None:
     lookups = (np.arange(87, dtype=np.int32), np.array([0, 1], dtype=np.int32))
     feature = BlockMeans(scores=Scores(columns=("age", "smoker"), lookups=lookups), blocks=7, seed=3)
     job = MomentJob(feature=feature)
-    there, here = open_rows(frame, SCHEMA).summed_groups(job), open_rows(table, SCHEMA).summed_groups(job)
+    there, here = open_rows(frame, SCHEMA).run_group_job(job), open_rows(table, SCHEMA).run_group_job(job)
     assert all(np.array_equal(a, b) for a, b in zip(there, here, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Finding labels that nobody listed: the threshold that hides a lone person's label, its delta, and the proof.
+"""Discovery of unlisted labels: the threshold that hides the label of a single person, its delta, and the proof.
 
 A row has one label or none. Let c(x) be the number of rows with label x, k the most rows of one person, Z fresh noise.
 Where rows of a person share a vote, the person names the label of one of them: c(x) counts persons, and k is 1.
@@ -37,10 +37,10 @@ adaptively, such that squared shifts sum to at most m^2 and the deltas above to 
 discovery leaves out the labels that are below the floor in the other table. The labels B that remain are the same for
 both b, so its discoveries are cuts of Gaussian vectors that move by at most l2, made by steps that know both tables but
 not b: the theorem in `adaptive` covers M'. M is M' but for *hits*, labels that M' leaves out and M shows. Their noise
-is fresh, so that given what was shown so far the next discovery hits with probability at most its delta, whatever it
-shows of B; and until the first hit both show the same. Let t be all that M' shows and q(t) >= 1 - D the probability of
-no hit along t. For any set S, P(M_0 in S) <= 1 - E[q(t); M'_0 not in S] <= (1 - D) P(M'_0 in S) + D, and P(M_1 in S) >=
-E[q(t); M'_1 in S] >= (1 - D) P(M'_1 in S). With P(M'_0 in S) <= e^epsilon P(M'_1 in S) + delta_m the claim follows.
+is fresh, so that given what was shown so far the next discovery hits with probability at most its delta, for any
+outcome on B; and until the first hit both show the same. Let t be all that M' shows and q(t) >= 1 - D the probability
+of no hit along t. For any set S, P(M_0 in S) <= 1 - E[q(t); M'_0 not in S] <= (1 - D) P(M'_0 in S) + D, and P(M_1 in S)
+>= E[q(t); M'_1 in S] >= (1 - D) P(M'_1 in S). With P(M'_0 in S) <= e^epsilon P(M'_1 in S) + delta_m the claim follows.
 QED. The ledger does not use this yet: it adds up rhos of facts and model as zCDP (`filters`).
 
 Thresholds of this kind: Korolova, Kenthapadi, Mishra, Ntoulas (2009), "Releasing search queries and clicks privately".
@@ -50,19 +50,19 @@ from __future__ import annotations
 
 import math
 
-from sklar.accounting.budget import ROUNDING, checked_delta
+from sklar.accounting.budget import ROUNDING, validate_delta
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
 
 FLOOR_SHARE = 0.02
-"""The floor as a share of the threshold it would have without one: more saves memory and hides more labels."""
-LARGEST_THRESHOLD = 2**62
-"""Counts and noise are 64-bit integers."""
+"""The floor as a share of the threshold without a floor: a higher share saves memory and hides more labels."""
+MAX_THRESHOLD = 2**62
+"""Largest threshold: counts and noise are 64-bit integers."""
 
 
 def noise_tail(noise: Noise, at_least: int) -> float:
-    """An upper bound on P(Z >= t) for a whole number t of at least 1.
+    """Return an upper bound on P(Z >= t) for a whole number t of at least 1.
 
     Laplace: q^t / (1 + q) with q = exp(-1/scale), exact. Gaussian: P(N(0, scale^2) >= t - 1), which bounds the discrete
     one (Canonne, Kamath, Steinke 2020, Proposition 25).
@@ -75,34 +75,34 @@ def noise_tail(noise: Noise, at_least: int) -> float:
 
 
 def discovery_delta(noise: Noise, unit: Unit, threshold: int, floor: int) -> float:
-    """Probability with which a label that one person alone brought, or brought above the floor, is shown."""
+    """Return the probability that a label of one person alone, or above the floor by one person alone, is released."""
     above = threshold - (floor - 1 + unit.rows_per_person)
     if above < 1:
         raise BudgetError(
-            f"a threshold of {threshold} hides nobody: it must exceed {floor - 1 + unit.rows_per_person}, the most "
-            "rows a label may have that one person brought above the floor."
+            f"a threshold of {threshold} hides no one: it must exceed {floor - 1 + unit.rows_per_person}, the most "
+            "rows of a label that one person alone can raise above the floor."
         )
     return min(1.0, unit.rows_per_person * noise_tail(noise, above))
 
 
 def discovery_settings(noise: Noise, unit: Unit, delta: float) -> tuple[int, int]:
-    """(threshold, floor) that spend at most `delta`, with the smallest threshold for this floor."""
-    if checked_delta(delta) == 0:
+    """Return (threshold, floor) that spend at most `delta`, with the smallest threshold for this floor."""
+    if validate_delta(delta) == 0:
         raise BudgetError(
-            "finding labels that nobody listed needs a delta above 0: however large the threshold, a label of one "
-            "person could pass it. List the labels in the schema, or allow a delta."
+            "finding unlisted labels needs a delta above 0: a label of one person could pass any threshold. List the "
+            "labels in the schema, or allow a delta."
         )
-    base = unit.rows_per_person + smallest_above(noise, delta * (1 - ROUNDING / 2) / unit.rows_per_person)
+    base = unit.rows_per_person + find_noise_quantile(noise, delta * (1 - ROUNDING / 2) / unit.rows_per_person)
     floor = 1 + int(FLOOR_SHARE * base)
     return base + floor - 1, floor
 
 
-def smallest_above(noise: Noise, probability: float) -> int:
-    """The smallest t >= 1 for which noise alone reaches t with at most this probability, by `noise_tail`."""
+def find_noise_quantile(noise: Noise, probability: float) -> int:
+    """Return the smallest t >= 1 that noise alone reaches with at most this probability, by `noise_tail`."""
     low, high = 0, 1
     while noise_tail(noise, high) > probability:
         low, high = high, 2 * high
-        if high > LARGEST_THRESHOLD:
+        if high > MAX_THRESHOLD:
             raise BudgetError("the threshold for this noise is beyond 64-bit integers; use a larger budget.")
     while high - low > 1:
         middle = (low + high) // 2

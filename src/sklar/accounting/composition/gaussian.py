@@ -9,11 +9,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from sklar.accounting.budget import checked_delta, checked_epsilon
+from sklar.accounting.budget import validate_delta, validate_epsilon
 from sklar.errors import BudgetError
 
-ROOM = 4e-14
-"""Room for rounding in the logs of normal probabilities, as a share of them."""
+LOG_TOLERANCE = 4e-14
+"""Relative tolerance for rounding in the logs of normal probabilities."""
 
 
 def analytic_gaussian_delta(sigma: float, epsilon: float) -> float:
@@ -26,7 +26,7 @@ def log_gaussian_deltas(shift: float, epsilon: Any) -> Any:
     below it. Without a shift log (1 - e^epsilon)^+, the loss being 0.
 
     The two terms are compared in logs, where scipy's are within 10^-14 of themselves, as are epsilon and the arguments,
-    which move a log by at most twice itself times their relative error. `ROOM` is above the sum of all that.
+    which move a log by at most twice itself times their relative error. `LOG_TOLERANCE` is above the sum of all that.
     """
     import numpy as np
     from scipy.special import log_ndtr  # not at import time: scipy is slow to load
@@ -36,13 +36,13 @@ def log_gaussian_deltas(shift: float, epsilon: Any) -> Any:
             return np.log(-np.expm1(np.minimum(epsilon, 0.0)))
         upper = log_ndtr(0.5 * shift - epsilon / shift)
         lower = epsilon + log_ndtr(-0.5 * shift - epsilon / shift)
-        room = ROOM * (1 + np.abs(upper) + np.abs(lower) + np.abs(epsilon))
+        room = LOG_TOLERANCE * (1 + np.abs(upper) + np.abs(lower) + np.abs(epsilon))
         # lower <= upper in exact arithmetic.
         return upper + np.log(room - np.expm1(np.minimum(lower - upper, 0.0)))
 
 
 def analytic_gaussian_epsilon(sigma: float, delta: float) -> float:
-    """The least epsilon, never below it, for which the Gaussian mechanism of sensitivity 1 is (epsilon, delta)-DP."""
+    """Return the least epsilon, never below it, at which the Gaussian mechanism of sensitivity 1 has this delta."""
     if analytic_gaussian_delta(sigma, 0.0) <= delta:
         return 0.0
     low, high = 0.0, 1.0 / sigma
@@ -52,8 +52,8 @@ def analytic_gaussian_epsilon(sigma: float, delta: float) -> float:
 
 
 def analytic_gaussian_sigma(epsilon: float, delta: float) -> float:
-    """The least sigma for which the Gaussian mechanism of sensitivity 1 is (epsilon, delta)-DP."""
-    epsilon, delta = checked_epsilon(epsilon), checked_delta(delta)
+    """Return the least sigma for which the Gaussian mechanism of sensitivity 1 is (epsilon, delta)-DP."""
+    epsilon, delta = validate_epsilon(epsilon), validate_delta(delta)
     if delta == 0:
         raise BudgetError("the Gaussian mechanism needs a delta above 0.")
     low = high = 1.0 / epsilon
@@ -65,7 +65,7 @@ def analytic_gaussian_sigma(epsilon: float, delta: float) -> float:
 
 
 def _least(low: float, high: float, enough: Callable[[float], bool]) -> float:
-    """The least number that is enough, between one that is not and one that is; never below it."""
+    """Find by bisection, from above, the least number that is enough, between one that is not and one that is."""
     while high - low > 1e-14 * high:
         middle = (low + high) / 2
         if not low < middle < high:

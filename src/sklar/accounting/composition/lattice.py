@@ -1,8 +1,8 @@
 r"""Discrete Gaussian noise on a fine lattice is no worse than continuous Gaussian noise: the lemma and its proof.
 
 A vector of integers x (sums in units of their resolution, or counts) is released as x + Z, the coordinates of Z being
-independent discrete Gaussians of parameter sigma > s. Neighbours have integer vectors x, x' with |x - x'|_2 <= D.
-For discrete noise the worst x - x' of a given length is not known. But the noise is, to a hair, continuous Gaussian
+independent discrete Gaussians of parameter sigma > s. Neighbours have integer vectors x, x' with |x - x'|_2 <= D. For
+discrete noise the worst x - x' of a given length is not known. But the noise is, almost exactly, continuous Gaussian
 noise followed by a step that does not look at the rows, and for continuous noise only the length matters.
 
 **Lemma.** Let K(y, w), y real and w an integer, be the discrete Gaussian of parameter s centered at y, and let t^2 =
@@ -19,14 +19,14 @@ and 1 + theta(s) times s sqrt(2 pi). Hence, up to such a factor in the denominat
 
 which is N(w; x, sigma^2): variances of Gaussians add. And P(x + Z = w) = exp(-(w - x)^2 / (2 sigma^2)) / r_sigma(0) is
 the same density but for the factor r_sigma(0) / (sigma sqrt(2 pi)), between 1 and 1 + theta(sigma), x being an integer.
-So the ratio lies between 1 / (1 + theta(s)) and (1 + theta(sigma)) / (1 - theta(s)), and kappa covers both. QED.
+So the ratio lies between 1 / (1 + theta(s)) and (1 + theta(sigma)) / (1 - theta(s)), and kappa covers_vector both. QED.
 
 **What follows.** Call a release ideal if it is W instead of x + Z. Ideal releases are post-processing of Y, and
 N(x, t^2 I) against N(x', t^2 I) is dominated by N(D / t, 1) against N(0, 1), since a rotation puts the shift into one
 coordinate and shorter shifts are dominated by longer ones. So ideal releases compose, adaptively and together with any
 others, as their fixed pairs (see `exact`). Let that give delta(epsilon). All outputs of a fit together are at every
-point within e^(+-c) of the ideal ones, c being kappa times the number of noisy coordinates, whatever depends on what:
-conditional probabilities multiply. Hence for every set S of outputs
+point within e^(+-c) of the ideal ones, c being kappa times the number of noisy coordinates, for any dependence among
+them: conditional probabilities multiply. Hence for every set S of outputs
 
     P(M(D) in S) <= e^c P(ideal(D) in S) <= e^c (e^(epsilon - 2c) P(ideal(D') in S) + delta(epsilon - 2c))
                  <= e^epsilon P(M(D') in S) + e^c delta(epsilon - 2c),
@@ -46,16 +46,16 @@ from __future__ import annotations
 
 from sklar.accounting.events import CountEvent, Event, SumEvent
 
-DITHER = 2.0
+DITHER_SCALE = 2.0
 """s of the lemma, in units of the lattice."""
-COARSEST = 8.0
-"""Least sigma in units of the lattice: below, the lemma would cost more than 3%."""
-FINE = 1024.0
-"""Sigma in units of the lattice that planned vectors promise at least: the lemma then costs two millionths."""
+MIN_FINENESS = 8.0
+"""Least sigma in units of the lattice: below it the lemma costs more than 3%."""
+FINE_LATTICE = 1024.0
+"""Least sigma of planned vectors in units of the lattice: the lemma then costs two millionths."""
 
 
-def why_no_shift(event: Event, coarsest: float = COARSEST) -> str | None:
-    """Why the lemma does not serve for an event, as a clause; None if it does. `coarsest` is at least `DITHER`."""
+def why_no_shift(event: Event, min_fineness: float = MIN_FINENESS) -> str | None:
+    """Explain in a clause why the lemma does not apply to an event; None if it does."""
     if not isinstance(event, CountEvent | SumEvent):
         return "a measurement is neither a table of counts nor a sum"
     if event.noise.kind != "gaussian":
@@ -63,32 +63,32 @@ def why_no_shift(event: Event, coarsest: float = COARSEST) -> str | None:
     fineness = _fineness(event)
     if fineness is None:
         return "the resolution of a sum is not known"
-    enough = fineness >= coarsest and fineness > DITHER
-    return None if enough else f"a noise scale is below {coarsest:g} units of its lattice"
+    enough = fineness >= min_fineness and fineness > DITHER_SCALE
+    return None if enough else f"a noise scale is below {min_fineness:g} units of its lattice"
 
 
-def squared_shift(event: Event, coarsest: float = COARSEST) -> float:
-    """(D / t)^2: the squared shift, in its own standard deviations, of the Gaussian that dominates the event."""
-    why = why_no_shift(event, coarsest)
+def squared_shift(event: Event, min_fineness: float = MIN_FINENESS) -> float:
+    """Return (D / t)^2: the squared shift, in its own standard deviations, of the Gaussian that dominates the event."""
+    why = why_no_shift(event, min_fineness)
     if why is not None or not isinstance(event, CountEvent | SumEvent):
         raise ValueError(why)
     fineness = _fineness(event)
     assert fineness is not None
-    left = 1.0 - (DITHER / fineness) ** 2
+    left = 1.0 - (DITHER_SCALE / fineness) ** 2
     if isinstance(event, SumEvent):
         return (event.l2 / event.noise.scale) ** 2 / left
     return event.tables * (event.unit.l2 / event.noise.scale) ** 2 / left
 
 
-def covers(planned: SumEvent, asked: SumEvent, rounding: float) -> bool:
-    """Whether a vector that was asked for loses no more than the planned one, in whichever units both are told."""
-    if asked.noise.kind != planned.noise.kind:
+def covers_vector(planned: SumEvent, requested: SumEvent, rounding: float) -> bool:
+    """Return whether a requested vector loses no more than the planned one, in any common units."""
+    if requested.noise.kind != planned.noise.kind:
         return False
-    if asked.noise.kind == "laplace":
-        return asked.epsilon <= planned.epsilon * (1 + rounding)
-    least, fineness = _fineness(planned), _fineness(asked)
+    if requested.noise.kind == "laplace":
+        return requested.epsilon <= planned.epsilon * (1 + rounding)
+    least, fineness = _fineness(planned), _fineness(requested)
     fine = least is None or (fineness is not None and fineness >= least * (1 - rounding))
-    return fine and asked.l2 / asked.noise.scale <= planned.l2 / planned.noise.scale * (1 + rounding)
+    return fine and requested.l2 / requested.noise.scale <= planned.l2 / planned.noise.scale * (1 + rounding)
 
 
 def _fineness(event: CountEvent | SumEvent) -> float | None:

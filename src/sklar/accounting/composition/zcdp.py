@@ -9,41 +9,41 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from sklar.accounting.budget import checked_delta, checked_number
+from sklar.accounting.budget import validate_delta, validate_number
 from sklar.errors import BudgetError
 
-ROOM = 1e-14
-"""Room for rounding, as a share of each term of a conversion: above the few 2^-53 that a term is off by."""
+TERM_TOLERANCE = 1e-14
+"""Relative tolerance for rounding in each term of a conversion: above the few 2^-53 by which a term is off."""
 
 
 def rho_to_epsilon(rho: float, delta: float) -> float:
-    """Epsilon of rho-zCDP at `delta`, by the Renyi order that serves best.
+    """Return epsilon of rho-zCDP at `delta`, by the best Renyi order.
 
     epsilon = min over a > 1 of  a rho + (log(1/delta) + (a - 1) log(1 - 1/a) - log a) / (a - 1).
 
     Every order gives a valid bound, so a minimum found approximately errs on the safe side.
     """
-    rho, delta = _checked(rho, delta)
+    rho, delta = _validate(rho, delta)
     if rho == 0:
         return 0.0
     guess = math.sqrt(-math.log(delta) / rho)
-    return max(0.0, _least(lambda t: (1 + t) * rho * (1 + ROOM) + _order_cost(t, delta), guess))
+    return max(0.0, _minimize(lambda t: (1 + t) * rho * (1 + TERM_TOLERANCE) + _order_cost(t, delta), guess))
 
 
 def epsilon_to_rho(epsilon: float, delta: float) -> float:
-    """Largest rho for which `rho_to_epsilon` stays within `epsilon`.
+    """Return the largest rho for which `rho_to_epsilon` stays within `epsilon`.
 
     rho = max over a > 1 of (epsilon - (log(1/delta) + (a - 1) log(1 - 1/a) - log a) / (a - 1)) / a.
     """
-    epsilon, delta = _checked(epsilon, delta)
+    epsilon, delta = _validate(epsilon, delta)
     if epsilon == 0:
         return 0.0
     guess = 2 * -math.log(delta) / epsilon
-    return max(0.0, -_least(lambda t: (_order_cost(t, delta) - epsilon * (1 - ROOM)) / (1 + t), guess))
+    return max(0.0, -_minimize(lambda t: (_order_cost(t, delta) - epsilon * (1 - TERM_TOLERANCE)) / (1 + t), guess))
 
 
 def pure_to_rho(epsilon: float) -> float:
-    """Rho of an epsilon-DP mechanism: epsilon tanh(epsilon / 2), a little less than the usual epsilon^2 / 2.
+    """Return rho of an epsilon-DP mechanism: epsilon tanh(epsilon / 2), a little less than the usual epsilon^2 / 2.
 
     Proof. Every epsilon-DP mechanism is a post-processing of randomized response with the same epsilon (Kairouz, Oh,
     Viswanath 2015), whose privacy loss is +epsilon with probability e^epsilon / (1 + e^epsilon) and -epsilon else. So
@@ -59,18 +59,18 @@ def pure_to_rho(epsilon: float) -> float:
 
 
 def choice_to_rho(epsilon: float) -> float:
-    """Rho of an exponential mechanism: epsilon^2 / 8, since its loss ranges over an interval of length epsilon."""
+    """Return rho of an exponential mechanism: epsilon^2 / 8, as its loss has a range of length epsilon."""
     return epsilon**2 / 8
 
 
 def _order_cost(t: float, delta: float) -> float:
     """(log(1/delta) + (a - 1) log(1 - 1/a) - log a) / (a - 1) at a = 1 + t, raised above its rounding errors."""
     first, second, third = -math.log(delta) / t, math.log1p(t) / t, math.log1p(1 / t)
-    return first - second - third + ROOM * (first + second + third)
+    return first - second - third + TERM_TOLERANCE * (first + second + third)
 
 
-def _least(value: Callable[[float], float], guess: float) -> float:
-    """Least value over t > 0: a coarse search around `guess` on a log scale, then golden section."""
+def _minimize(value: Callable[[float], float], guess: float) -> float:
+    """Return the least value over t > 0: a coarse search around `guess` on a log scale, then golden section."""
     center = math.log(guess) if guess > 0 else 0.0
     coarse = [center + step / 4 for step in range(-120, 121)]
     best = min(range(len(coarse)), key=lambda i: value(math.exp(coarse[i])))
@@ -85,8 +85,8 @@ def _least(value: Callable[[float], float], guess: float) -> float:
     return min(value(math.exp((low + high) / 2)), value(math.exp(coarse[best])))
 
 
-def _checked(amount: float, delta: float) -> tuple[float, float]:
-    amount, delta = checked_number(amount, "the privacy loss"), checked_delta(delta)
+def _validate(amount: float, delta: float) -> tuple[float, float]:
+    amount, delta = validate_number(amount, "the privacy loss"), validate_delta(delta)
     if amount < 0:
         raise BudgetError(f"a privacy loss is at least 0; {amount:g} was given.")
     if delta == 0:

@@ -1,10 +1,10 @@
 """The ledger: an append-only, hash-chained record of every privacy loss of one dataset, and the filter that caps it.
 
-In short: a fit *reserves* its whole budget before it reads anything, *charges* each measurement within the reservation
-before the rows are read for it, and *records* the hash of each release before anyone sees it. Every entry is on disk
-before the act it allows. Nothing is ever refunded. Nothing here knows what was measured beyond its noise.
+A fit *reserves* its whole budget before it reads any row, *charges* each measurement within the reservation before the
+rows are read for it, and *records* the hash of each release before anyone sees it. Every entry is on disk before the
+act it allows. Nothing is ever refunded. Of a measurement the ledger knows only its noise.
 
-Start with `filters`, where what is proved is told, then `account` (one fit's standing) and `file` (where it is kept).
+Start with `filters`, which has the proofs, then `account` (the entries of one fit) and `file` (the file format).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The ledger at work: a fit reserves, charges, records and closes. Each call is one entry, on disk when it returns."""
+"""The ledger as fits use it: reserve, charge, record, close. Each call is one entry, on disk when it returns."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from typing import Any
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.events import Event, PlannedEvent
-from sklar.accounting.ledger.book import Book, new_header, opened_fit, utc_today
+from sklar.accounting.ledger.book import Book, new_header, parse_open_entry, utc_today
 from sklar.accounting.ledger.file import (
     Decide,
     FileJournal,
     Journal,
     MemoryJournal,
     NewFileJournal,
-    real_path,
+    resolve_path,
     write_new_file,
 )
 from sklar.accounting.ledger.filters import check_charge, check_repeat, check_reservation, fit_accountant
 from sklar.accounting.ledger.locks import FitLock
 from sklar.accounting.ledger.records import FitRecord, Header, StepRecord, events_to_json
-from sklar.accounting.ledger.totals import COMMON_DELTA, describe_left, ledger_card, left_epsilon, plain
+from sklar.accounting.ledger.totals import COMMON_DELTA, describe_left, format_plain, ledger_card, left_epsilon
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import LedgerError, OverspendError
 
@@ -48,15 +48,15 @@ class Ledger:
         neighbours: Neighbours = "add-remove",
         set_aside: float | None = None,
     ) -> Ledger:
-        """Make a new ledger file for one dataset.
+        """Create a ledger file for one dataset.
 
         Args:
             name: What the custodian calls the dataset. Never derive it from the rows.
             epsilon: Cap on the total privacy loss of all fits; None for no cap.
             delta: The delta of the cap; 0 admits pure fits only. Needed with epsilon.
             neighbours: The one neighbour relation of this ledger.
-            set_aside: The part of the cap's delta that is kept for finding labels, at any time. By default it is what
-                the first fit needs for that, often nothing.
+            set_aside: The part of the cap's delta that is reserved for finding labels, at any time. By default it is
+                what the first fit needs for that, often 0.
         """
         write_new_file(Path(path), new_header(name, epsilon, delta, neighbours, set_aside))
         return cls.open(path)
@@ -64,7 +64,7 @@ class Ledger:
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Ledger:
         """Open an existing ledger file for writing, after verifying all of it."""
-        return cls(FileJournal(real_path(path)))
+        return cls(FileJournal(resolve_path(path)))
 
     def _repr_html_(self) -> str:
         return ledger_card(self.header, self.fits)
@@ -75,9 +75,9 @@ class Ledger:
         return self._journal.path
 
     def __fspath__(self) -> str:
-        """The path of the file, so that a ledger can be handed over wherever its path can."""
+        """Return the path of the file, so that a ledger can be passed in place of its path."""
         if self.path is None:
-            raise LedgerError("a ledger in memory has no file; make one with Ledger.create(path, ...).")
+            raise LedgerError("a ledger in memory has no file; create one with Ledger.create(path, ...).")
         return os.fspath(self.path)
 
     @property
@@ -91,7 +91,7 @@ class Ledger:
         return tuple(self._journal.look().fits.values())
 
     def left(self, delta: float = COMMON_DELTA) -> float:
-        """The largest epsilon that one more fit at this delta may have, whatever its method; infinite without a cap."""
+        """Return the largest epsilon of one more fit at this delta, by any method; infinite without a cap."""
         return left_epsilon(self.header, self.fits, delta)
 
     def reserve(
@@ -106,18 +106,18 @@ class Ledger:
         plan: Sequence[PlannedEvent] | None = None,
         then: Mapping[str, Any] | None = None,
     ) -> FitAccount:
-        """Set the whole budget of a fit aside, before it reads anything.
+        """Reserve the whole budget of a fit, before it reads any row.
 
         Args:
-            allowance: What `calibrate` made of the budget, with the same plan.
-            seed: Of the post-processing, so that a resumed fit comes to the same model.
+            allowance: The result of `calibrate` for the budget, with the same plan.
+            seed: Seed of the post-processing, so that a resumed fit estimates the same model.
             fingerprint: Hash of schema, method and options.
             plan: All tables and vectors the fit will measure, if set in advance (`plan_events`); it is then held to it.
-            then: Arguments of a later reservation that this one is of no use without.
+            then: Arguments of a later reservation without which this one is of no use.
 
         Raises:
-            OverspendError: The allowance exceeds the budget, or the ledger's cap has no room for it, or not for what
-                follows it. Nothing is reserved then.
+            OverspendError: The allowance exceeds the budget, or the ledger's cap does not cover it and the later
+                reservation. Nothing is reserved then.
         """
         fit = secrets.token_hex(8)
         entry = _open_entry(
@@ -125,7 +125,7 @@ class Ledger:
             plan=plan,
         )  # fmt: skip
         later = None if then is None else _open_entry(f"{fit}-later", **then)
-        # The lock comes first: whoever sees the entry must see that the fit is alive.
+        # The lock comes first: a process that sees the entry must see that the fit is alive.
         lock = FitLock(self.path, fit)
         try:
             self._journal.append(lambda book: _admit(book, entry, later))
@@ -139,7 +139,7 @@ class Ledger:
 
         Args:
             fit: Its id.
-            lost: The last step, if its release was noted here and is not stored whole: it must be measured again.
+            lost: The last step, if its release was recorded here and is not stored completely: it is measured again.
         """
         self._journal.look().open_fit(fit)
         lock = FitLock(self.path, fit)
@@ -152,7 +152,7 @@ class Ledger:
 
 
 class FitAccount:
-    """One fit's reservation. As a context manager it gives up its lock at the end; `close` is a separate act."""
+    """One fit's reservation. As a context manager it releases its lock at the end; `close` is separate."""
 
     def __init__(
         self, journal: Journal, fit: str, lock: FitLock, lost: int | None = None, unanswered: int | None = None
@@ -172,19 +172,19 @@ class FitAccount:
 
     @property
     def record(self) -> FitRecord:
-        """The fit as the ledger has it: allowance, steps, hashes of releases."""
+        """The fit's entry in the ledger: allowance, steps, hashes of releases."""
         return self._journal.look().fits[self.id]
 
     def charge(self, events: Sequence[Event], label: str, request: str | None = None) -> int:
-        """Charge one step before its rows are read; returns the step's number.
+        """Charge one step before its rows are read, and return the step's number.
 
         In a resumed fit whose last step was charged and never answered, the same request is answered under the same
-        charge, at no further cost (why, is argued in `filters`). Any other request there, and a step whose release was
-        noted and then lost, reserves its cost anew, against the cap.
+        charge, at no further cost (the proof is in `filters`). Any other request there, and a step whose release was
+        recorded and then lost, reserves its cost again, against the cap.
 
         Args:
-            events: What the step costs.
-            label: What is measured, for people.
+            events: The cost of the step.
+            label: Name of the step, for people.
             request: SHA-256 of the queries and their noise.
 
         Raises:
@@ -201,9 +201,9 @@ class FitAccount:
         return step
 
     def record_release(self, step: int, digest: str) -> None:
-        """Note the hash of a step's releases before they are stored or shown. It uses the charge up.
+        """Record the hash of a step's releases before they are stored or returned. This uses up the charge.
 
-        Of two processes that came to answer one charge, only the first gets here: the other is refused.
+        If two processes answer one charge, only the first can record its release: the other is refused.
         """
         if len(digest) != 64:
             raise LedgerError("a release is recorded by its SHA-256, 64 hexadecimal digits.")
@@ -217,12 +217,12 @@ class FitAccount:
         self._append(entry)
 
     def close(self) -> None:
-        """Finish the fit; what it did not use is lost."""
+        """Finish the fit; budget that it did not use is lost."""
         self._append(lambda book: {"type": "close", "time": utc_today(), "fit": book.open_fit(self.id).id})
         self.leave()
 
     def leave(self) -> None:
-        """Give up the fit's lock. A fit that was not closed can then be resumed; nothing is refunded."""
+        """Release the fit's lock. A fit that was not closed can then be resumed; nothing is refunded."""
         self._active = False
         self._lock.release()
 
@@ -274,21 +274,20 @@ def _open_entry(
 
 
 def _admit(book: Book, entry: dict[str, Any], later: dict[str, Any] | None) -> dict[str, Any]:
-    fits, record = tuple(book.fits.values()), opened_fit(entry)
+    fits, record = tuple(book.fits.values()), parse_open_entry(entry)
     try:
         check_reservation(book.header, fits, record)
         if later is not None:
-            check_reservation(book.header, (*fits, record), opened_fit(later))
+            check_reservation(book.header, (*fits, record), parse_open_entry(later))
     except OverspendError as refusal:
         if record.reserved_delta:  # the number below is for fits that find no labels
             raise
         left = describe_left(book.header, fits, record.budget.delta)
-        asked = (
-            f"epsilon {record.budget.epsilon:g}" if record.budget.epsilon is not None else f"rho {record.budget.rho:g}"
-        )
+        measure = "epsilon" if record.budget.epsilon is not None else "rho"
         raise OverspendError(
-            f"this fit asks for {asked} at delta {plain(record.budget.delta)}, and the cap of the ledger "
-            f"{book.header.name!r} leaves {left}. In detail: {refusal}"
+            f"this fit requests {measure} {getattr(record.budget, measure):g} at delta "
+            f"{format_plain(record.budget.delta)}, and the cap of the ledger {book.header.name!r} leaves {left}. "
+            f"In detail: {refusal}"
         ) from None
     return entry
 
@@ -298,13 +297,13 @@ open_ledger = Ledger.open
 
 
 def ensure_ledger(path: str | PathLike[str], name: str, neighbours: Neighbours = "add-remove") -> Ledger:
-    """Open the ledger at this path, or one without a cap whose file is made with its first entry.
+    """Open the ledger at this path, or one without a cap whose file is created with its first entry.
 
-    So a fit that is refused before it reserves anything leaves no ledger behind. Another process may make it meanwhile.
+    A fit that is refused before its reservation then leaves no ledger behind.
     """
     if os.path.exists(path):
         return open_ledger(path)
-    return Ledger(NewFileJournal(real_path(path), new_header(name, None, None, neighbours, None)))
+    return Ledger(NewFileJournal(resolve_path(path), new_header(name, None, None, neighbours, None)))
 
 
 def memory_ledger(
@@ -314,5 +313,5 @@ def memory_ledger(
     neighbours: Neighbours = "add-remove",
     set_aside: float | None = None,
 ) -> Ledger:
-    """A ledger that lives as long as the process; its totals are about the fits made with it only."""
+    """Return a ledger in memory, for the life of the process; its totals cover only the fits made with it."""
     return Ledger(MemoryJournal(new_header(name, epsilon, delta, neighbours, set_aside)))

@@ -9,40 +9,29 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.budget import ROUNDING, Budget, checked_delta
+from sklar.accounting.budget import ROUNDING, Budget, validate_delta
 from sklar.accounting.events import CountEvent, PlannedEvent, SumEvent
-from sklar.accounting.ledger.filters import plan_left, taken_from_plan
+from sklar.accounting.ledger.filters import count_planned, take_from_plan
 from sklar.accounting.ledger.records import FitRecord, Header, StepRecord, events_from_json
 from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import BudgetError, LedgerError, SklarError
 
 VERSION = 1
-_STEP = {"type", "time", "fit", "step"}
+_FIT = {"type", "time", "fit"}
+_STEP = _FIT | {"step"}
 FIELDS = {
     "ledger": {"type", "version", "name", "cap", "neighbours", "created", "set_aside"},
-    "open": {
-        "type",
-        "time",
-        "fit",
-        "method",
-        "budget",
-        "allowance",
-        "unit",
-        "accountant",
-        "plan",
-        "seed",
-        "fingerprint",
-    },
+    "open": _FIT | {"method", "budget", "allowance", "unit", "accountant", "plan", "seed", "fingerprint"},
     "charge": _STEP | {"label", "events", "repeats", "request"},
     "release": _STEP | {"digest"},
-    "close": {"type", "time", "fit"},
+    "close": _FIT,
 }
-"""All that an entry may say. A ledger is published, and nothing may ride along."""
+"""The fields that an entry may have. A ledger is published, so no other field is accepted."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(T[0-9:.+Z-]{1,32})?")
 
 
 class Book:
-    """What the entries read so far, kept as they stand in the file, amount to; fits by id in order of reservation."""
+    """The state after the entries read so far, and the entries themselves; fits by id in order of reservation."""
 
     def __init__(self) -> None:
         self._header: Header | None = None
@@ -53,11 +42,11 @@ class Book:
     def header(self) -> Header:
         """The first entry."""
         if self._header is None:
-            raise LedgerError("the ledger is empty, or its first line was cut short. Delete it and create it anew.")
+            raise LedgerError("the ledger is empty, or its first line is incomplete. Delete it and create it again.")
         return self._header
 
     def add(self, entry: dict[str, Any]) -> None:
-        """Take in the next entry; a LedgerError names the line if it has no place here."""
+        """Add the next entry; a LedgerError names the line if it is not valid here."""
         number = len(self.entries) + 1
         try:
             self._add(entry)
@@ -67,7 +56,7 @@ class Book:
         self.entries.append(entry)
 
     def open_fit(self, fit: str) -> FitRecord:
-        """The fit of this id, which must be open."""
+        """Return the fit of this id, which must be open."""
         if fit not in self.fits:
             raise LedgerError(f"the ledger has no fit {fit}")
         if self.fits[fit].closed:
@@ -99,13 +88,13 @@ class Book:
             cap=None if entry["cap"] is None else Budget(**entry["cap"]),
             neighbours=Unit(neighbours=entry["neighbours"]).neighbours,
             created=str(entry["created"]),
-            set_aside=None if entry.get("set_aside") is None else checked_delta(entry["set_aside"]),
+            set_aside=None if entry.get("set_aside") is None else validate_delta(entry["set_aside"]),
         )
 
     def _add_open(self, entry: Mapping[str, Any]) -> None:
         if entry["fit"] in self.fits:
             raise LedgerError("a fit is opened twice")
-        fit = opened_fit(entry)
+        fit = parse_open_entry(entry)
         if fit.unit.neighbours != self.header.neighbours:
             raise LedgerError("a fit under another neighbour relation")
         self.fits[fit.id] = fit
@@ -121,7 +110,7 @@ class Book:
         )
         if step.number != len(fit.steps):
             raise LedgerError("a step is out of order")
-        self.fits[fit.id] = with_step(fit, step)
+        self.fits[fit.id] = add_step(fit, step)
 
     def _add_release(self, entry: Mapping[str, Any]) -> None:
         fit = self.open_fit(entry["fit"])
@@ -135,8 +124,8 @@ class Book:
         self.fits[fit.id] = replace(fit, closed=True)
 
 
-def opened_fit(entry: Mapping[str, Any]) -> FitRecord:
-    """The fit of an entry that opens one: nothing is charged yet."""
+def parse_open_entry(entry: Mapping[str, Any]) -> FitRecord:
+    """Return the fit of an entry that opens one, before any charge."""
     unit = Unit(**entry["unit"])
     plan = None if entry["plan"] is None else _plan_from_json(entry["plan"], unit)
     return FitRecord(
@@ -150,12 +139,12 @@ def opened_fit(entry: Mapping[str, Any]) -> FitRecord:
         plan=plan,
         seed=int(entry["seed"]),
         fingerprint=entry["fingerprint"],
-        left=plan_left(plan or ()),
+        left=count_planned(plan or ()),
     )
 
 
-def with_step(fit: FitRecord, step: StepRecord) -> FitRecord:
-    """The fit after one more charge: a first try draws on the reservation, a repeat has reserved its own cost."""
+def add_step(fit: FitRecord, step: StepRecord) -> FitRecord:
+    """Return the fit after one more charge: a first try spends the reservation, a repeat reserves its own cost."""
     steps = (*fit.steps, step)
     if step.repeats is not None:
         extra = fit.extra_epsilon + step.epsilon * (1 + ROUNDING) if fit.pure else fit.extra_epsilon
@@ -166,7 +155,7 @@ def with_step(fit: FitRecord, step: StepRecord) -> FitRecord:
             extra_epsilon=extra,
             extra_delta=fit.extra_delta + step.delta * (1 + ROUNDING),
         )
-    left = fit.left if fit.plan is None else (taken_from_plan(fit.left, step.events) or ())
+    left = fit.left if fit.plan is None else (take_from_plan(fit.left, step.events) or ())
     return replace(
         fit, steps=steps, spent=fit.spent + fit.cost(step), spent_delta=fit.spent_delta + step.delta, left=left
     )
@@ -176,41 +165,41 @@ def _plan_from_json(values: list[Mapping[str, Any]], unit: Unit) -> tuple[Planne
     events = events_from_json(values, unit)
     plan = tuple(event for event in events if isinstance(event, CountEvent | SumEvent))
     if len(plan) < len(events):
-        raise LedgerError("a plan holds tables of counts and vectors of sums only")
+        raise LedgerError("a plan contains tables of counts and vectors of sums only")
     return plan
 
 
 def utc_today() -> str:
-    """The date. A ledger may be published, and how long a step took could tell about rows: no entry has a time."""
+    """Return the date. Entries of a published ledger have no time: the duration of a step could depend on rows."""
     return datetime.now(UTC).date().isoformat()
 
 
 def new_header(
     name: str, epsilon: float | None, delta: float | None, neighbours: Neighbours, set_aside: float | None
 ) -> dict[str, Any]:
-    """The entry; a cap, a part set aside or a name that is not usable is refused."""
+    """Return the entry of a header; an invalid cap, part set aside or name is refused."""
     if (epsilon is None) != (delta is None):
         raise BudgetError("the cap of a ledger needs both epsilon and delta (0 for pure epsilon), or neither.")
     cap = None if epsilon is None or delta is None else Budget(epsilon=epsilon, delta=delta)
     return {
         "type": "ledger",
         "version": VERSION,
-        "name": _checked_name(name),
+        "name": _validate_name(name),
         "cap": None if cap is None else asdict(cap),
         "neighbours": Unit(neighbours=neighbours).neighbours,
         "created": utc_today(),
-        **({} if set_aside is None else {"set_aside": _checked_part(set_aside, cap)}),
+        **({} if set_aside is None else {"set_aside": _validate_set_aside(set_aside, cap)}),
     }
 
 
-def _checked_part(set_aside: float, cap: Budget | None) -> float:
-    part = checked_delta(set_aside, "the delta set aside for finding labels")
+def _validate_set_aside(set_aside: float, cap: Budget | None) -> float:
+    part = validate_delta(set_aside, "the delta set aside for finding labels")
     if cap is None or not part < cap.delta:
         raise BudgetError("the delta set aside for finding labels is a part of the cap's delta, and must be below it.")
     return part
 
 
-def _checked_name(name: object) -> str:
+def _validate_name(name: object) -> str:
     if not isinstance(name, str) or not name.strip() or len(name) > 200 or not name.isprintable():
         raise LedgerError("a ledger needs the name of its dataset: 1 to 200 printable characters.")
     return name

@@ -1,4 +1,4 @@
-"""The ledger as a file: locked, verified, synced appends, the mending of a write that was cut short, and a view."""
+"""The ledger as a file: locked, verified, synced appends, the repair of an interrupted write, and a view."""
 
 from __future__ import annotations
 
@@ -14,53 +14,63 @@ from typing import Any, Protocol
 from sklar.accounting.allowance import Measure
 from sklar.accounting.ledger.book import Book
 from sklar.accounting.ledger.filters import left_of_cap
-from sklar.accounting.ledger.locks import exclusive, is_alive
-from sklar.accounting.ledger.records import GENESIS, LONGEST_LINE, FitRecord, Header, damage, is_torn, seal, unseal
+from sklar.accounting.ledger.locks import hold_ledger_lock, is_alive
+from sklar.accounting.ledger.records import (
+    GENESIS,
+    MAX_LINE_BYTES,
+    FitRecord,
+    Header,
+    is_incomplete_line,
+    make_damage_error,
+    seal_entry,
+    unseal_line,
+)
 from sklar.accounting.ledger.totals import LedgerTotals, describe_left, ledger_card, ledger_totals, left_epsilon
 from sklar.errors import LedgerError
 from sklar.portable import is_file_at, open_file, read_at, sync_folder
 
-_CHUNK = 1 << 20
-"""Bytes read at once; larger ones only take memory."""
+_CHUNK_BYTES = 1 << 20
+"""Bytes read at once; larger chunks only take memory."""
 
 
 class FileJournal:
-    """Entries in a file. The state is kept between calls, so that an append reads only what others added since.
+    """A journal in a file. The state is kept between calls, so that an append reads only what was added since.
 
     Attributes:
         head: Hash of the last line.
-        torn: Whether the file ended in a line that was cut short.
+        torn: Whether the file ended in an incomplete line.
     """
 
     def __init__(self, path: Path, *, writable: bool = True):
-        """Read and verify the whole file. With `writable` it must be possible to append to it."""
+        """Read and verify the whole file; with `writable`, open it for appending."""
         self.path = path
         self.book = Book()
         self.head = GENESIS
         self.torn = False
         self._writable = writable
         self._verified = 0
-        self._ended = True
+        self._has_newline = True
         self._last = b""
         self._threads = threading.Lock()
         _ = self.look().header  # a file without a header is no ledger
 
     def look(self) -> Book:
-        """The state, up to date; nothing is written."""
+        """Return the state, up to date; nothing is written."""
         with self._threads, self._open() as handle:
-            self._catch_up(handle)
+            self._read_new_lines(handle)
             return self.book
 
     def append(self, decide: Decide) -> dict[str, Any]:
-        """Under the lock: read what is new, ask for an entry, write it, sync it to disk, and read it back."""
-        with self._threads, self._open() as handle, exclusive(handle, self.path):
-            self._check_place(handle)
-            self._catch_up(handle)
-            self._mend(handle)
+        """Under the lock: read what is new, decide on an entry, write it, sync it to disk, and read it back."""
+        with self._threads, self._open() as handle, hold_ledger_lock(handle, self.path):
+            if not is_file_at(handle, self.path):  # it could have been moved during the wait for the lock
+                raise LedgerError(f"the ledger {self.path} was moved or replaced while in use. Nothing was charged.")
+            self._read_new_lines(handle)
+            self._repair_end(handle)
             entry = decide(self.book)
-            line, _ = seal(entry, self.head)
+            line, _ = seal_entry(entry, self.head)
             self._write(handle, line)
-            self._catch_up(handle)
+            self._read_new_lines(handle)
             return entry
 
     @contextmanager
@@ -71,108 +81,103 @@ class FileJournal:
         finally:
             os.close(handle)
 
-    def _check_place(self, handle: int) -> None:
-        """The file must still be the one at the path; it could have been moved away while we waited for the lock."""
-        if not is_file_at(handle, self.path):
-            raise LedgerError(f"the ledger {self.path} was moved or replaced while in use. Nothing was charged.")
+    def _read_new_lines(self, handle: int) -> None:
+        """Verify and add all lines written since the last look.
 
-    def _catch_up(self, handle: int) -> None:
-        """Verify and take in all that was added since the last look.
-
-        The last line known must still be in its place; its hash stands for all lines before it.
+        The last verified line must still be in its place; its hash covers all lines before it.
         """
         if read_at(handle, len(self._last), self._verified - len(self._last)) != self._last:
             raise LedgerError(f"the ledger {self.path} was replaced or cut while in use. Nothing was charged.")
         self.torn = False
-        for line in _lines(handle, self._verified, self.path):
-            self._take(line)
+        for line in _read_lines(handle, self._verified, self.path):
+            self._accept_line(line)
 
-    def _take(self, line: bytes) -> None:
-        """Take in one line. Without its newline it counts if it is whole, and is left alone if it was cut short."""
-        if not self._ended:
-            self._take_end(line)
-        elif line.endswith(b"\n") or not is_torn(line):
-            entry, digest = unseal(line.removesuffix(b"\n"), self.head, len(self.book.entries) + 1)
+    def _accept_line(self, line: bytes) -> None:
+        """Add one line. Without its newline it counts if it is complete, and is left alone if it is not."""
+        if not self._has_newline:
+            self._accept_newline(line)
+        elif line.endswith(b"\n") or not is_incomplete_line(line):
+            entry, digest = unseal_line(line.removesuffix(b"\n"), self.head, len(self.book.entries) + 1)
             self.book.add(entry)
-            self.head, self._ended = digest, line.endswith(b"\n")
+            self.head, self._has_newline = digest, line.endswith(b"\n")
             self._last, self._verified = line, self._verified + len(line)
         else:
             self.torn = True
 
-    def _take_end(self, line: bytes) -> None:
-        """The newline of a line that was taken in without it."""
+    def _accept_newline(self, line: bytes) -> None:
+        """Add the newline of a line that was read without it."""
         if line != b"\n":
-            raise damage(len(self.book.entries), "it was changed after it was written")
-        self._ended = True
+            raise make_damage_error(len(self.book.entries), "it was changed after it was written")
+        self._has_newline = True
         self._last, self._verified = self._last + line, self._verified + 1
 
-    def _mend(self, handle: int) -> None:
-        """After a write that was cut short: drop an incomplete line, end a complete one."""
+    def _repair_end(self, handle: int) -> None:
+        """After an interrupted write: drop an incomplete line, end a complete one."""
         if self.torn:
             try:
                 os.ftruncate(handle, self._verified)
                 os.fsync(handle)
             except OSError as error:
-                raise _unusable(self.path, error) from None
+                raise _make_unusable_error(self.path, error) from None
             self.torn = False
-        if not self._ended:
+        if not self._has_newline:
             self._write(handle, b"\n")
-            self._take_end(b"\n")
+            self._accept_newline(b"\n")
 
     def _write(self, handle: int, data: bytes) -> None:
-        """Write and sync; on failure take back what was written, so that nothing half-charged stays."""
+        """Write and sync; on failure remove what was written, so that no partial charge stays."""
         try:
             write_synced(handle, data)
         except OSError as error:
             with suppress(OSError):
                 os.ftruncate(handle, self._verified)
-            raise _unusable(self.path, error) from None
+            raise _make_unusable_error(self.path, error) from None
 
 
 class NewFileJournal:
-    """Entries in a file that is made with the first of them; until then there is a header in memory."""
+    """A journal whose file is created with its first entry; until then the header is in memory."""
 
     def __init__(self, path: Path, header: dict[str, Any]):
         if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise LedgerError(f"the ledger {path} cannot be made: its folder is missing or cannot be written to.")
+            raise LedgerError(f"the ledger {path} cannot be created: its folder is missing or not writable.")
         try:
             path.exists()
         except (OSError, ValueError) as error:  # a name that no file can have
-            raise _unusable(path, error) from None
+            raise _make_unusable_error(path, error) from None
         self.path = path
         self._header = header
-        self._made: FileJournal | None = None
+        self._file_journal: FileJournal | None = None
 
     def append(self, decide: Decide) -> dict[str, Any]:
         """Decide on the header first: an entry that is refused makes no file."""
-        if self._made is None and not os.path.exists(self.path):
+        if self._file_journal is None and not os.path.exists(self.path):
             decide(self.look())
             try:
                 write_new_file(self.path, self._header)
             except LedgerError:
-                if not os.path.exists(self.path):  # else another process made it meanwhile
+                if not os.path.exists(self.path):  # else another process created it meanwhile
                     raise
         return self._file().append(decide)
 
     def look(self) -> Book:
-        if self._made is not None or os.path.exists(self.path):
+        if self._file_journal is not None or os.path.exists(self.path):
             return self._file().look()
         book = Book()
         book.add(self._header)
         return book
 
     def _file(self) -> FileJournal:
-        if self._made is None:
-            self._made = FileJournal(self.path)
-        return self._made
+        if self._file_journal is None:
+            self._file_journal = FileJournal(self.path)
+        return self._file_journal
 
 
-def real_path(path: str | os.PathLike[str]) -> Path:
-    """The path without links: side files lie beside the ledger itself, whatever name it is called by."""
+def resolve_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path without links: side files are next to the ledger itself, also when a link to it is given."""
     try:
         return Path(os.path.realpath(path))
     except (OSError, ValueError) as error:
-        raise _unusable(Path(path), error) from None
+        raise _make_unusable_error(Path(path), error) from None
 
 
 def open_ledger_file(path: Path, *, writable: bool) -> int:
@@ -182,15 +187,15 @@ def open_ledger_file(path: Path, *, writable: bool) -> int:
             raise LedgerError(f"{path} is not a file, so it cannot be a ledger.")
         return open_file(path, os.O_RDWR | os.O_APPEND if writable else os.O_RDONLY)
     except FileNotFoundError:
-        raise LedgerError(f"there is no ledger at {path}. Make one with `sklar ledger create`.") from None
+        raise LedgerError(f"there is no ledger at {path}. Create one with `sklar ledger create`.") from None
     except (OSError, ValueError) as error:
-        raise _unusable(path, error) from None
+        raise _make_unusable_error(path, error) from None
 
 
 def write_new_file(path: Path, header: dict[str, Any]) -> None:
     """Create a ledger of one line, all of it or nothing, and sync file and folder; never touch an existing file."""
     draft = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.new")
-    line, _ = seal(header, GENESIS)
+    line, _ = seal_entry(header, GENESIS)
     try:
         _create(draft, line, os.O_TRUNC)
         try:
@@ -203,7 +208,7 @@ def write_new_file(path: Path, header: dict[str, Any]) -> None:
     except FileExistsError:
         raise LedgerError(f"{path} exists already; a ledger is never overwritten.") from None
     except (OSError, ValueError) as error:
-        raise _unusable(path, error) from None
+        raise _make_unusable_error(path, error) from None
     finally:
         with suppress(OSError, ValueError):
             draft.unlink()
@@ -225,44 +230,44 @@ def write_synced(handle: int, data: bytes) -> None:
     os.fsync(handle)
 
 
-def _lines(handle: int, start: int, path: Path) -> Iterator[bytes]:
+def _read_lines(handle: int, start: int, path: Path) -> Iterator[bytes]:
     """Lines from `start` on, with their newline; the last may lack it."""
     rest, place = b"", start
-    while chunk := read_at(handle, _CHUNK, place):
+    while chunk := read_at(handle, _CHUNK_BYTES, place):
         place += len(chunk)
         *whole, rest = (rest + chunk).split(b"\n")
         yield from (line + b"\n" for line in whole)
-        if len(rest) > LONGEST_LINE:
-            raise LedgerError(f"{path} is not a ledger: it has a line of more than {LONGEST_LINE:,} bytes.")
+        if len(rest) > MAX_LINE_BYTES:
+            raise LedgerError(f"{path} is not a ledger: it has a line of more than {MAX_LINE_BYTES:,} bytes.")
     if rest:
         yield rest
 
 
-def _unusable(path: Path, error: OSError | ValueError) -> LedgerError:
+def _make_unusable_error(path: Path, error: OSError | ValueError) -> LedgerError:
     why = error.strerror if isinstance(error, OSError) else "the path is not valid"
     return LedgerError(f"the ledger {path} cannot be used: {why}. Nothing was charged.")
 
 
 Decide = Callable[[Book], dict[str, Any]]
-"""Given the state of the ledger, the entry to append, or an error that refuses it."""
+"""Returns the entry to append, given the state of the ledger, or raises an error that refuses it."""
 
 
 class Journal(Protocol):
-    """An append-only list of entries, shared by all who use it at the same time."""
+    """An append-only list of entries, shared by concurrent users."""
 
     @property
     def path(self) -> Path | None: ...
     def append(self, decide: Decide) -> dict[str, Any]:
-        """Bring the state up to date, ask for the next entry and write it; no other entry comes in between."""
+        """Bring the state up to date, decide on the next entry and write it; no other entry comes in between."""
         ...
 
     def look(self) -> Book:
-        """The state, up to date."""
+        """Return the state, up to date."""
         ...
 
 
 class MemoryJournal:
-    """Entries in memory, for fits on data without a ledger file."""
+    """A journal in memory, for fits on data without a ledger file."""
 
     path: Path | None = None
 
@@ -275,7 +280,7 @@ class MemoryJournal:
     def append(self, decide: Decide) -> dict[str, Any]:
         with self._lock:
             entry = decide(self._book)
-            _, self._head = seal(entry, self._head)
+            _, self._head = seal_entry(entry, self._head)
             self._book.add(entry)
             return entry
 
@@ -289,7 +294,7 @@ class LedgerView:
 
     Attributes:
         head: Hash of the last line; keep it elsewhere to notice if lines are cut off.
-        torn: Whether the file ends in a line that was cut short; it was never acted upon.
+        torn: Whether the file ends in an incomplete line; it was never acted upon.
         alive: Unfinished fits whose process is still running.
     """
 
@@ -306,7 +311,7 @@ class LedgerView:
 
     @property
     def unfinished(self) -> tuple[FitRecord, ...]:
-        """Fits that were neither closed nor are still running: these can be resumed."""
+        """Fits that are not closed and whose process has ended: these can be resumed."""
         return tuple(fit for fit in self.fits if not fit.closed and fit.id not in self.alive)
 
     @property
@@ -315,21 +320,21 @@ class LedgerView:
         return left_of_cap(self.header, self.fits)
 
     def left_epsilon(self, delta: float) -> float:
-        """The largest epsilon that one more fit at this delta may have; infinite without a cap."""
+        """Return the largest epsilon that one more fit at this delta may have; infinite without a cap."""
         return left_epsilon(self.header, self.fits, delta)
 
     def describe_left(self, delta: float | None = None) -> str:
-        """The same as a clause."""
+        """Describe in a clause what one more fit may have."""
         return describe_left(self.header, self.fits, delta)
 
     def totals(self, delta: float | None = None) -> LedgerTotals:
-        """What all fits together may lose."""
+        """Return the bound on the privacy loss of all fits together."""
         return ledger_totals(self.header, self.fits, delta)
 
 
 def read_ledger(path: str | os.PathLike[str]) -> LedgerView:
     """Read and verify a ledger file; LedgerError says what is wrong and in which line."""
-    place = real_path(path)
+    place = resolve_path(path)
     journal = FileJournal(place, writable=False)
     fits = tuple(journal.book.fits.values())
     return LedgerView(
@@ -344,17 +349,13 @@ def read_ledger(path: str | os.PathLike[str]) -> LedgerView:
 
 
 def verify_ledger(path: str | os.PathLike[str], head: str | None = None) -> LedgerView:
-    """Read a ledger and check its chain; with `head`, an earlier last line's hash, also that nothing was cut off."""
+    """Read a ledger and check its chain; with `head`, an earlier last line's hash, also that no line was cut off."""
     view = read_ledger(path)
-    if head is not None:
-        _require_head(view, head)
-    return view
-
-
-def _require_head(view: LedgerView, head: str) -> None:
     digest = GENESIS
-    for entry in view.entries:
-        _, digest = seal(entry, digest)
+    for entry in view.entries if head is not None else ():
+        _, digest = seal_entry(entry, digest)
         if digest == head:
-            return
-    raise LedgerError(f"the ledger {view.path} has no line of the given hash: it was cut short or rewritten.")
+            return view
+    if head is not None:
+        raise LedgerError(f"the ledger {view.path} has no line of the given hash: it was cut short or rewritten.")
+    return view

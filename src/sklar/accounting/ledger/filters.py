@@ -1,13 +1,13 @@
-"""What a ledger admits: reservations within the cap, charges within the reservation. The argument for both is here.
+"""The filter of a ledger: reservations within the cap, charges within the reservation, and the proofs of both.
 
-**Within a fit.** The Door charges each measurement before it reads the rows for it, and what a method asks next may
-depend on all earlier releases. Let the allowance be an amount A of rho (or pure epsilon). Every mechanism has a cost in
+**Within a fit.** The Door charges each measurement before it reads the rows for it, and the next request may depend on
+all earlier releases. Let the allowance be an amount A of rho (or pure epsilon). Every mechanism has a cost in
 that measure that is known from its parameters before it runs, and a charge that would bring the sum above A is refused
 before anything is read. Stopping an adaptive sequence so that its costs never sum to more than A is a privacy filter,
 and the whole is A-zCDP, respectively A-DP (Rogers, Roth, Ullman, Vadhan 2016 for pure and approximate DP; Feldman,
 Zrnic 2021 and Whitehouse, Ramdas, Rogers, Wu 2023 for Renyi DP and zCDP under full adaptivity). A fit with a plan must
 keep to it: each charged table takes one planned table of the same noise, and each charged vector of sums takes one
-planned vector of at least its length against its noise, on a lattice no coarser than planned. Then, whatever the order,
+planned vector of at least its length against its noise, on a lattice no coarser than planned. Then, in any order,
 exact composition of the plan covers it (see `composition.exact`), and the allowance may exceed the zCDP amount of
 its budget. A fit of Gaussian releases alone needs no plan for that: squared shifts add up in any order
 (`composition.adaptive`), and anything but counts and sums with Gaussian noise is refused.
@@ -15,8 +15,8 @@ its budget. A fit of Gaussian releases alone needs no plan for that: squared shi
 **Between fits.** A reservation is what a fit may still do, so fits that run at the same time, or whose parameters
 depend on each other's outputs, are covered together if the sum of their *reservations* passes a filter against the cap.
 Reservations are never given back: what a fit did not use is lost, since using it later would need a finer argument.
-Which filter is used must not depend on outputs, so the cap and the first reservation, both made before any output
-exists, fix it:
+The choice of the filter must not depend on outputs, so the cap and the first reservation, both made before any output
+exists, determine it:
 
 * `pure`: the cap has delta 0 or the first fit is pure. Epsilons are added; only pure fits are admitted.
 * `full`: the first fit rests on exact composition or squared shifts, its amount is more than the cap's rho, and it is
@@ -34,10 +34,10 @@ reservation. For a capped ledger D is the part of the cap's delta that was set a
 what the first reservation needs for discoveries, which is made before any output exists; A follows. So a ledger whose
 first fit found no labels, and which has nothing set aside, admits no discovery later: to take it from the cap's delta
 then would mean to choose the split after having seen outputs. In the `pure` and `full` regimes D is 0. Without a cap
-nothing is promised in advance: reservations, deltas of discoveries included, are added up as they are.
+nothing is guaranteed in advance: reservations, deltas of discoveries included, are added up as they are.
 
-**Rounding.** Sums of floats are compared with room: `budget.ROUNDING` says how much, and why no total comes out above
-what is promised.
+**Rounding.** Sums of floats are compared with a tolerance: `budget.ROUNDING` says how much, and why no total exceeds
+what is guaranteed.
 
 **Races and crashes.** A reservation is read, checked, written and synced under an exclusive lock on the file, so of two
 processes that want the last epsilon one sees the other's entry. An entry is on disk before the act it allows. If a
@@ -47,7 +47,7 @@ acted upon.
 **A charge that was never answered.** For each step a process writes a charge, reads the rows, draws noise in its own
 memory, writes the hash of the release to the ledger, and only then stores the release or shows it to anyone. So a
 charge without a hash proves that no byte of a release left the process that made it: the attempt had one outcome,
-"nothing", whatever the rows. Let M be the step's mechanism. A fit that is resumed and asks for exactly the same (same
+"nothing", for any rows. Let M be the step's mechanism. A fit that is resumed and makes the same request (same
 queries, noise and label, by their SHA-256) runs M with fresh noise, and the attempts together release what M releases
 once: (nothing, ..., nothing, M(rows)). They cost what M costs, and the charge that stands covers that. What was drawn
 before is gone with the memory of its process and has no part in what follows. When a process is killed may depend on
@@ -67,10 +67,10 @@ from math import fsum
 from typing import Literal
 
 from sklar.accounting.allowance import Allowance, Measure
-from sklar.accounting.budget import ROUNDING, Budget, exceeds, overspends
-from sklar.accounting.composition.adaptive import amount_within, why_not_gaussian
-from sklar.accounting.composition.exact import exact_delta, pair_of, why_not_exact
-from sklar.accounting.composition.lattice import covers
+from sklar.accounting.budget import ROUNDING, Budget, exceeds_limit, overspends_reservation
+from sklar.accounting.composition.adaptive import is_amount_within, why_not_gaussian
+from sklar.accounting.composition.exact import exact_delta, find_pair, why_not_exact
+from sklar.accounting.composition.lattice import covers_vector
 from sklar.accounting.composition.zcdp import epsilon_to_rho
 from sklar.accounting.events import CountEvent, Event, PlannedEvent, SumEvent
 from sklar.accounting.ledger.records import Accountant, FitRecord, Header, StepRecord
@@ -83,53 +83,54 @@ PlanLeft = tuple[tuple[Noise | SumEvent, int], ...]
 
 
 def fit_accountant(budget: Budget, allowance: Allowance, plan: Sequence[PlannedEvent] | None) -> Accountant:
-    """How this allowance keeps the promise of this budget; OverspendError if it does not."""
-    if plan and exceeds(fsum(getattr(event, allowance.measure) for event in plan), allowance.amount):
+    """Return the accounting by which this allowance is within this budget; OverspendError if it is not."""
+    if plan and exceeds_limit(fsum(getattr(event, allowance.measure) for event in plan), allowance.amount):
         raise OverspendError("what is planned costs more than the fit's allowance.")
     if allowance.measure == "epsilon":
-        if budget.epsilon is None or exceeds(allowance.amount, budget.epsilon):
+        if budget.epsilon is None or exceeds_limit(allowance.amount, budget.epsilon):
             raise OverspendError("the allowance in epsilon is more than the fit's budget.")
         return "pure"
     if budget.pure:
         raise OverspendError("a budget with delta 0 cannot be spent as rho: Gaussian noise needs a delta above 0.")
     if allowance.dither:
-        return _gaussian(budget, allowance, plan)
-    if plan and not allowance.delta and budget.epsilon is not None and within(plan, budget.epsilon, budget.delta):
+        return _check_gaussian(budget, allowance, plan)
+    epsilon = budget.epsilon
+    if plan and not allowance.delta and epsilon is not None and is_plan_within(plan, epsilon, budget.delta):
         return "exact"
     if allowance.delta and not allowance.delta < budget.delta:
         raise OverspendError("the delta set aside for finding labels is not less than the delta of the fit's budget.")
-    if exceeds(allowance.amount, _rho(budget, allowance.delta)):
+    if exceeds_limit(allowance.amount, _convert_to_rho(budget, allowance.delta)):
         raise OverspendError("the allowance in rho is more than the fit's budget, and no plan shows that it is within.")
     return "zcdp"
 
 
-def _gaussian(budget: Budget, allowance: Allowance, plan: Sequence[PlannedEvent] | None) -> Accountant:
+def _check_gaussian(budget: Budget, allowance: Allowance, plan: Sequence[PlannedEvent] | None) -> Accountant:
     if plan:
         raise OverspendError("an allowance for Gaussian noise in any order goes without a plan.")
-    if budget.epsilon is None or not amount_within(allowance.amount, budget.epsilon, budget.delta):
+    if budget.epsilon is None or not is_amount_within(allowance.amount, budget.epsilon, budget.delta):
         raise OverspendError("the allowance for Gaussian noise is more than the fit's budget.")
     return "gaussian"
 
 
-def within(plan: Sequence[PlannedEvent], epsilon: float, delta: float) -> bool:
-    """Whether exact composition applies to the plan and puts it within (epsilon, delta)."""
-    return why_not_exact(plan, delta) is None and exact_delta(pair_of(plan), epsilon) <= delta
+def is_plan_within(plan: Sequence[PlannedEvent], epsilon: float, delta: float) -> bool:
+    """Return whether exact composition applies to the plan and puts it within (epsilon, delta)."""
+    return why_not_exact(plan, delta) is None and exact_delta(find_pair(plan), epsilon) <= delta
 
 
-def regime(header: Header, first: FitRecord) -> Regime:
-    """Which filter holds for a ledger with a cap, by its first fit."""
+def choose_regime(header: Header, first: FitRecord) -> Regime:
+    """Return the filter of a ledger with a cap, as its first fit determines it."""
     cap = header.cap
     assert cap is not None
     if cap.pure or first.pure:
         return "pure"
-    over = exceeds(first.allowance.amount, _rho(cap))
+    over = exceeds_limit(first.allowance.amount, _convert_to_rho(cap))
     alone = first.accountant in ("exact", "gaussian") and header.set_aside is None
     return "full" if alone and over else "zcdp"
 
 
-def set_aside(header: Header, first: FitRecord | None) -> float:
-    """The part of the cap's delta that discoveries may use: as the ledger was made, or as its first fit needs."""
-    if header.cap is None or (first is not None and regime(header, first) != "zcdp"):
+def get_set_aside_delta(header: Header, first: FitRecord | None) -> float:
+    """Return the part of the cap's delta for discoveries: as stated in the header, or as the first fit needs."""
+    if header.cap is None or (first is not None and choose_regime(header, first) != "zcdp"):
         return 0.0
     if header.set_aside is not None:
         return header.set_aside
@@ -137,24 +138,24 @@ def set_aside(header: Header, first: FitRecord | None) -> float:
 
 
 def left_of_cap(header: Header, fits: Sequence[FitRecord]) -> tuple[Measure, float] | None:
-    """What the cap still admits, in the measure its filter adds up; None without a cap."""
+    """Return what the cap still admits, in the measure of its filter; None without a cap."""
     cap = header.cap
     if cap is None:
         return None
     if cap.pure or (fits and fits[0].pure):
         assert cap.epsilon is not None
         return "epsilon", max(0.0, cap.epsilon - fsum(fit.reserved_epsilon for fit in fits))
-    full = bool(fits) and regime(header, fits[0]) == "full"
-    allowed = _rho(cap, set_aside(header, fits[0] if fits else None))
+    full = bool(fits) and choose_regime(header, fits[0]) == "full"
+    allowed = _convert_to_rho(cap, get_set_aside_delta(header, fits[0] if fits else None))
     return "rho", 0.0 if full else max(0.0, allowed - fsum(fit.reserved_rho for fit in fits))
 
 
 def check_reservation(header: Header, fits: Sequence[FitRecord], new: FitRecord) -> None:
-    """Refuse a fit that the ledger does not admit beside those it has."""
+    """Refuse a fit that the ledger does not admit in addition to its fits."""
     _check_unit(header, fits, new)
     if header.cap is None:
         return
-    rule = regime(header, fits[0] if fits else new)
+    rule = choose_regime(header, fits[0] if fits else new)
     if rule == "full":
         _check_full(header.cap, fits, new)
     elif rule == "pure":
@@ -169,39 +170,39 @@ def check_charge(fit: FitRecord, step: StepRecord) -> None:
     if why is not None:
         raise OverspendError(f"the step {step.label!r} is not covered by an allowance for Gaussian noise alone: {why}.")
     cost = fit.cost(step)
-    if overspends(fit.spent + cost, fit.allowance.amount):
+    if overspends_reservation(fit.spent + cost, fit.allowance.amount):
         raise OverspendError(
             f"the step {step.label!r} costs {cost:.4g} {fit.allowance.measure}; of the {fit.allowance.amount:.4g} "
             f"reserved for this fit {max(fit.allowance.amount - fit.spent, 0.0):.4g} is left. Nothing was read."
         )
-    if overspends(fit.spent_delta + step.delta, fit.allowance.delta):
+    if overspends_reservation(fit.spent_delta + step.delta, fit.allowance.delta):
         raise OverspendError(
             f"the step {step.label!r} needs a delta of {step.delta:.4g} to find labels; of the "
             f"{fit.allowance.delta:.4g} reserved for that by this fit too little is left. Nothing was read."
         )
-    if fit.plan is not None and taken_from_plan(fit.left, step.events) is None:
+    if fit.plan is not None and take_from_plan(fit.left, step.events) is None:
         raise OverspendError(f"the step {step.label!r} is not in the plan this fit reserved its budget for.")
 
 
 def check_repeat(header: Header, fits: Sequence[FitRecord], fit: FitRecord, step: StepRecord) -> None:
-    """Refuse to measure a lost step again if the cap has no room for its cost, or if it asks for more than before."""
+    """Refuse to measure a lost step again if the cap does not cover its cost, or if it costs more than before."""
     lost = fit.steps[step.repeats or 0]
-    dearer = exceeds(step.rho, lost.rho) or exceeds(step.delta, lost.delta)
-    if dearer or (fit.pure and exceeds(step.epsilon, lost.epsilon)):
+    dearer = exceeds_limit(step.rho, lost.rho) or exceeds_limit(step.delta, lost.delta)
+    if dearer or (fit.pure and exceeds_limit(step.epsilon, lost.epsilon)):
         raise OverspendError(f"the step {step.label!r} costs more than the step {lost.label!r} it measures again.")
     if header.cap is None:
         return
-    rule = regime(header, fits[0])
+    rule = choose_regime(header, fits[0])
     if rule == "full":
-        raise OverspendError(f"the cap of ledger {header.name!r} leaves nothing to measure a lost step again.")
+        raise OverspendError(f"the cap of ledger {header.name!r} leaves no budget to measure a lost step again.")
     if rule == "pure":
         _check_pure_sum(header.cap, fits, step.epsilon)
     else:
         _check_zcdp(header, fits, fits[0], step.rho, step.delta)
 
 
-def plan_left(plan: Iterable[PlannedEvent]) -> PlanLeft:
-    """What may be charged under a plan: tables by their noise, and vectors of sums."""
+def count_planned(plan: Iterable[PlannedEvent]) -> PlanLeft:
+    """Count what may be charged under a plan: tables by their noise, and vectors of sums."""
     left: dict[Noise | SumEvent, int] = {}
     for event in plan:
         key, times = (event, 1) if isinstance(event, SumEvent) else (event.noise, event.tables)
@@ -209,8 +210,8 @@ def plan_left(plan: Iterable[PlannedEvent]) -> PlanLeft:
     return tuple(left.items())
 
 
-def taken_from_plan(left: PlanLeft, events: Iterable[Event]) -> PlanLeft | None:
-    """What is left of a plan after these events, or None if they are not in it."""
+def take_from_plan(left: PlanLeft, events: Iterable[Event]) -> PlanLeft | None:
+    """Return what is left of a plan after these events, or None if they are not in it."""
     remaining = dict(left)
     for event in events:
         if not isinstance(event, CountEvent | SumEvent):
@@ -224,17 +225,17 @@ def taken_from_plan(left: PlanLeft, events: Iterable[Event]) -> PlanLeft | None:
 
 
 def _is_planned(place: Noise | SumEvent, event: PlannedEvent) -> bool:
-    """Whether an event is what this part of a plan is for."""
+    """Return whether an event matches this part of a plan."""
     if isinstance(event, SumEvent):
-        return isinstance(place, SumEvent) and covers(place, event, ROUNDING)
+        return isinstance(place, SumEvent) and covers_vector(place, event, ROUNDING)
     noise = event.noise
     if isinstance(place, SumEvent) or place.kind != noise.kind:
         return False
     return abs(place.scale - noise.scale) <= ROUNDING * place.scale
 
 
-def _rho(budget: Budget, aside: float = 0.0) -> float:
-    """The rho of a budget when `aside` of its delta is kept for discoveries."""
+def _convert_to_rho(budget: Budget, aside: float = 0.0) -> float:
+    """Return the rho of a budget when `aside` of its delta is kept for discoveries."""
     if budget.rho is not None:
         return budget.rho
     assert budget.epsilon is not None
@@ -249,27 +250,26 @@ def _check_unit(header: Header, fits: Sequence[FitRecord], new: FitRecord) -> No
         )
     if fits and new.unit != fits[0].unit:
         raise LedgerError(
-            f"ledger {header.name!r} counts losses for {_rows_of(fits[0].unit)}; this fit is for {_rows_of(new.unit)}. "
-            "Fit as before, or use another ledger."
+            f"ledger {header.name!r} counts losses for {_describe_unit(fits[0].unit)}; this fit is for "
+            f"{_describe_unit(new.unit)}. Fit as before, or use another ledger."
         )
 
 
-def _rows_of(unit: Unit) -> str:
+def _describe_unit(unit: Unit) -> str:
     rows = "persons with one vote" if unit.votes else f"{unit.rows_per_person} row(s) per person"
-    return rows if unit.person is None else f"{rows}, told apart by '{unit.person}'"
+    return rows if unit.person is None else f"{rows}, identified by '{unit.person}'"
 
 
 def _check_full(cap: Budget, fits: Sequence[FitRecord], new: FitRecord) -> None:
     if fits:
         raise OverspendError("the cap of this ledger was used up by its first fit. Nothing was read.")
-    if cap.epsilon is None or not _alone_within(new, cap.epsilon, cap.delta):
-        _refuse("rho", new.reserved_rho, _rho(cap), 0.0)
-
-
-def _alone_within(fit: FitRecord, epsilon: float, delta: float) -> bool:
-    if fit.allowance.dither:
-        return amount_within(fit.allowance.amount, epsilon, delta)
-    return fit.plan is not None and within(fit.plan, epsilon, delta)
+    covered = False
+    if cap.epsilon is not None and new.allowance.dither:
+        covered = is_amount_within(new.allowance.amount, cap.epsilon, cap.delta)
+    elif cap.epsilon is not None and new.plan is not None:
+        covered = is_plan_within(new.plan, cap.epsilon, cap.delta)
+    if not covered:
+        _refuse("rho", new.reserved_rho, _convert_to_rho(cap), 0.0)
 
 
 def _check_pure(cap: Budget, fits: Sequence[FitRecord], new: FitRecord) -> None:
@@ -284,28 +284,28 @@ def _check_pure(cap: Budget, fits: Sequence[FitRecord], new: FitRecord) -> None:
 def _check_pure_sum(cap: Budget, fits: Sequence[FitRecord], cost: float) -> None:
     assert cap.epsilon is not None
     used = fsum(fit.reserved_epsilon for fit in fits)
-    if exceeds(used + cost, cap.epsilon):
+    if exceeds_limit(used + cost, cap.epsilon):
         _refuse("epsilon", cost, cap.epsilon, used)
 
 
 def _check_zcdp(header: Header, fits: Sequence[FitRecord], first: FitRecord, rho: float, delta: float) -> None:
     cap = header.cap
     assert cap is not None
-    aside = set_aside(header, first)
+    aside = get_set_aside_delta(header, first)
     used = fsum(fit.reserved_delta for fit in fits)
-    if delta and (exceeds(used + delta, aside) or not aside < cap.delta):
+    if delta and (exceeds_limit(used + delta, aside) or not aside < cap.delta):
         raise OverspendError(
             f"finding labels needs {delta:.4g} of the delta that ledger {header.name!r} sets aside for it; {aside:.4g} "
             f"is set aside and {used:.4g} of it is used. The split is fixed before the first output: pay for labels "
             "first, or make the ledger with a delta set aside. Nothing was read or charged."
         )
-    allowed, reserved = _rho(cap, aside), fsum(fit.reserved_rho for fit in fits)
-    if exceeds(reserved + rho, allowed):
+    allowed, reserved = _convert_to_rho(cap, aside), fsum(fit.reserved_rho for fit in fits)
+    if exceeds_limit(reserved + rho, allowed):
         _refuse("rho", rho, allowed, reserved)
 
 
 def _refuse(measure: str, cost: float, cap: float, used: float) -> None:
     raise OverspendError(
         f"the ledger's cap allows {cap:.4g} {measure} in total, {used:.4g} of it is reserved, and {cost:.4g} more was "
-        "asked for. Nothing was read or charged."
+        "requested. Nothing was read or charged."
     )

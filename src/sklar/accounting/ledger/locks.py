@@ -1,4 +1,4 @@
-"""File locks: the ledger's own, held for the length of one entry, and a fit's, held as long as its process lives.
+"""File locks: that of the ledger, held while one entry is written, and that of a fit, held while its process lives.
 
 The system drops both when the process ends in any way, kill -9 included. On Linux and macOS a process forked from a fit
 shares its lock and keeps it until it ends too.
@@ -14,17 +14,17 @@ from pathlib import Path
 from sklar.errors import LedgerError
 from sklar.portable import is_file_at, is_locked, lock_within, open_file, remove_locked, unlock
 
-PATIENCE = 60.0
+LEDGER_TIMEOUT = 60.0
 """Seconds to wait for another process to finish its entry."""
-GLANCE = 0.25
-"""Seconds for which a fit's lock may be taken by others who only look whether the fit is alive."""
+FIT_TIMEOUT = 0.25
+"""Seconds to wait for a fit's lock: other processes hold it briefly to see whether the fit is alive."""
 
 
 @contextmanager
-def exclusive(handle: int, path: Path) -> Generator[None]:
-    """Hold the exclusive lock of an open ledger file; waits its turn, but not forever."""
-    if not _lock_within(PATIENCE, handle, path):
-        raise LedgerError(f"the ledger {path} has been locked by another process for {PATIENCE:.0f} seconds.")
+def hold_ledger_lock(handle: int, path: Path) -> Generator[None]:
+    """Hold the exclusive lock of an open ledger file; waits at most `LEDGER_TIMEOUT` seconds."""
+    if not _lock_within(LEDGER_TIMEOUT, handle, path):
+        raise LedgerError(f"the ledger {path} has been locked by another process for {LEDGER_TIMEOUT:.0f} seconds.")
     try:
         yield
     finally:
@@ -32,7 +32,7 @@ def exclusive(handle: int, path: Path) -> Generator[None]:
 
 
 class FitLock:
-    """Shows to other processes that a fit is alive: a lock on a side file of the ledger; none if that is in memory."""
+    """Shows other processes that a fit is alive by a lock on a side file; no lock if the ledger is in memory."""
 
     def __init__(self, ledger: Path | None, fit: str):
         """Take the lock, or raise LedgerError if a living process holds it."""
@@ -40,7 +40,7 @@ class FitLock:
         self._handle: int | None = None if ledger is None else self._take(fit)
 
     def release(self) -> None:
-        """Give the lock up; the side file goes too (after a kill it stays, unlocked)."""
+        """Release the lock and delete the side file (after a kill it stays, unlocked)."""
         if self._handle is None:
             return
         remove_locked(self._path, self._handle)
@@ -53,7 +53,7 @@ class FitLock:
             except OSError as error:
                 where = self._path.parent
                 raise LedgerError(f"cannot write beside the ledger, in {where}: {error.strerror}.") from None
-            if not _lock_within(GLANCE, handle, self._path):
+            if not _lock_within(FIT_TIMEOUT, handle, self._path):
                 os.close(handle)
                 raise LedgerError(f"fit {fit} is still running in another process.")
             if is_file_at(handle, self._path):
@@ -62,13 +62,13 @@ class FitLock:
 
 
 def is_alive(ledger: Path, fit: str) -> bool:
-    """Whether a living process holds the lock of this fit."""
+    """Return whether a living process holds the lock of this fit."""
     try:
         handle = open_file(lock_path(ledger, fit), os.O_RDONLY)
     except FileNotFoundError:
         return False
     except OSError:
-        return True  # cannot tell: better not to resume
+        return True  # uncertain: better not to resume
     try:
         return is_locked(handle)
     except OSError:
@@ -78,7 +78,7 @@ def is_alive(ledger: Path, fit: str) -> bool:
 
 
 def lock_path(ledger: Path, fit: str) -> Path:
-    """The side file whose lock says that a fit is alive."""
+    """Return the path of the side file whose lock shows that a fit is alive."""
     return ledger.with_name(f"{ledger.name}.{fit}.lock")
 
 

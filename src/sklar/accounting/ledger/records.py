@@ -1,9 +1,9 @@
-"""What a ledger knows of each fit: its reservation, its steps, and what is left; and the lines that say so.
+"""Records of a ledger: each fit with its reservation, its steps and what is left; and the format of lines.
 
 A line is the JSON of one entry, keys sorted, without spaces, in ASCII, ended by a newline. Its field `prev` is the hash
 of the line before (64 zeros for the first) and `sha256` the hash of the entry without that field. So an edited,
 reordered, inserted or removed line breaks the chain. What a chain cannot show from the file alone is that whole lines
-were cut off its end, or that all of it was written anew: keep the head hash of a published ledger elsewhere.
+were cut off its end, or that all of it was rewritten: keep the head hash of a published ledger elsewhere.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from sklar.accounting.unit import Neighbours, Unit
 from sklar.errors import LedgerError
 
 Accountant = Literal["pure", "zcdp", "exact", "gaussian"]
-"""How amounts keep a promise; "gaussian" is exact too, for Gaussian releases in any order (see `adaptive`)."""
+"""The accounting behind a guarantee; "gaussian" is exact too, for Gaussian releases in any order (see `adaptive`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """The first line: which dataset, how much may be lost in total, and for which neighbours.
+    """The first line: the dataset, the cap on its total loss, and the neighbour relation.
 
     Attributes:
         cap: The most all fits together may lose, as (epsilon, delta); None for no cap.
-        created: Date of creation (UTC); a time in ledgers of old.
+        created: Date of creation (UTC); early ledgers have a time.
         set_aside: The part of the cap's delta that is kept for finding labels; None to let the first fit fix it.
     """
 
@@ -46,13 +46,13 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRecord:
-    """One charge: what was about to be measured, and the hash of what came of it.
+    """One charge: the step to be measured, and the hash of its releases.
 
     Attributes:
         number: 0, 1, 2, ... within the fit.
         repeats: The step this one measures again because its release was lost; None for a first try.
         request: SHA-256 of the queries and their noise; None in ledgers written by hand.
-        digest: SHA-256 of the releases, noted before they are stored or shown; None until then.
+        digest: SHA-256 of the releases, recorded before they are stored or returned; None until then.
     """
 
     number: int
@@ -80,21 +80,21 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitRecord:
-    """One fit: what it reserved and what it did.
+    """One fit: its reservation and its steps.
 
     Attributes:
         id: Random name of the fit.
-        opened: Date of the reservation (UTC); a time in ledgers of old.
-        allowance: What was reserved for its budget.
-        accountant: How the allowance keeps the promise: "pure", "zcdp", "exact" (good for `plan` only) or "gaussian"
-            (good for Gaussian noise only).
+        opened: Date of the reservation (UTC); early ledgers have a time.
+        allowance: The amount reserved for its budget.
+        accountant: The accounting of the allowance: "pure", "zcdp", "exact" (valid for `plan` only) or "gaussian"
+            (valid for Gaussian noise only).
         plan: All events the fit may cause, if they were set in advance; else None.
         seed: Seed of the post-processing.
         fingerprint: Hash of schema, method and options, to recognize a fit that may be resumed.
         spent: Sum of first charges, in the allowance's measure.
         spent_delta: Delta that discoveries among them spent.
-        extra_rho: Further rho reserved for repeated steps; extra_epsilon and extra_delta likewise.
-        left: What of the plan is not yet charged: tables by their noise, and vectors of sums.
+        extra_rho: Further rho reserved for repeated steps; also extra_epsilon and extra_delta.
+        left: The part of the plan not yet charged: tables by their noise, and vectors of sums.
     """
 
     id: str
@@ -122,7 +122,7 @@ class FitRecord:
         return self.allowance.measure == "epsilon"
 
     def cost(self, step: StepRecord) -> float:
-        """What a step costs in the measure of the allowance; infinite if the allowance is not good for it."""
+        """Return the cost of a step in the measure of the allowance; infinite if the allowance does not cover it."""
         if self.pure:
             return step.epsilon
         if not self.allowance.dither:
@@ -157,12 +157,12 @@ class FitRecord:
 
     @property
     def pending(self) -> StepRecord | None:
-        """The last step, if it was charged and nothing of its release ever left the process."""
+        """The last step, if it was charged and none of its releases ever left the process."""
         return self.steps[-1] if self.steps and self.steps[-1].digest is None else None
 
     @property
     def digests(self) -> dict[int, str]:
-        """Hash of the recorded releases of each step that has them, but for releases that were lost and repeated."""
+        """Hash of the recorded releases of each step, except releases that were lost and repeated."""
         lost = {step.repeats for step in self.steps}
         return {s.number: s.digest for s in self.steps if s.digest is not None and s.number not in lost}
 
@@ -176,14 +176,14 @@ EVENTS: dict[str, type[CountEvent] | type[SumEvent] | type[ChoiceEvent] | type[D
 
 
 def events_to_json(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Mechanism parameters of events; the unit is that of their fit and is left out."""
+    """Return the mechanism parameters of events; the unit is that of their fit and is left out."""
     names = {kind: name for name, kind in EVENTS.items()}
     fields = [{"type": names[type(event)], **asdict(event)} for event in events]
     return [{name: value for name, value in entry.items() if name != "unit"} for entry in fields]
 
 
 def events_from_json(values: Iterable[Mapping[str, Any]], unit: Unit) -> tuple[Event, ...]:
-    """The events of a fit with this unit."""
+    """Return the events of a fit with this unit."""
     return tuple(_event_from_json(dict(value), unit) for value in values)
 
 
@@ -195,33 +195,33 @@ def _event_from_json(fields: dict[str, Any], unit: Unit) -> Event:
 
 
 GENESIS = "0" * 64
-LONGEST_LINE = 16 * 1024 * 1024
-"""Longer lines are not entries; they point to a file that is no ledger."""
+MAX_LINE_BYTES = 16 * 1024 * 1024
+"""Longest entry; a longer line shows that the file is not a ledger."""
 
 
-def seal(content: Mapping[str, Any], previous: str) -> tuple[bytes, str]:
-    """The line of an entry that follows the line with hash `previous`, and its own hash."""
+def seal_entry(content: Mapping[str, Any], previous: str) -> tuple[bytes, str]:
+    """Return the line of an entry that follows the line with hash `previous`, and its own hash."""
     entry = {**content, "prev": previous}
     digest = _digest(entry)
     return (_canonical({**entry, "sha256": digest}) + "\n").encode("ascii"), digest
 
 
-def unseal(line: bytes, previous: str, number: int) -> tuple[dict[str, Any], str]:
-    """The entry of a line (without its newline) and its hash; any damage is a LedgerError that names the line."""
-    entry = parse(line)
+def unseal_line(line: bytes, previous: str, number: int) -> tuple[dict[str, Any], str]:
+    """Return the entry of a line (without its newline) and its hash; a LedgerError names a damaged line."""
+    entry = parse_line(line)
     if entry is None:
-        raise damage(number, "it is not an entry of a ledger")
+        raise make_damage_error(number, "it is not an entry of a ledger")
     digest = entry.pop("sha256", None)
     if digest != _digest(entry) or _canonical({**entry, "sha256": digest}).encode() != line:
-        raise damage(number, "it was changed after it was written")
+        raise make_damage_error(number, "it was changed after it was written")
     if entry.pop("prev", None) != previous:
-        raise damage(number, "it does not follow the line before; a line was removed, inserted or moved")
+        raise make_damage_error(number, "it does not follow the line before; a line was removed, inserted or moved")
     return entry, digest
 
 
-def parse(line: bytes) -> dict[str, Any] | None:
-    """The JSON object of a line, or None if it is none."""
-    if len(line) > LONGEST_LINE or not line.startswith(b"{"):
+def parse_line(line: bytes) -> dict[str, Any] | None:
+    """Return the JSON object of a line, or None if it is not one."""
+    if len(line) > MAX_LINE_BYTES or not line.startswith(b"{"):
         return None
     try:
         return json.loads(line.decode("ascii"))  # it starts with a brace, so it is an object
@@ -229,9 +229,9 @@ def parse(line: bytes) -> dict[str, Any] | None:
         return None
 
 
-def is_torn(tail: bytes) -> bool:
-    """Whether bytes after the last newline look like a write that was cut short: a beginning of a line, or zeros."""
-    return parse(tail) is None and (tail.startswith(b"{") or not tail.strip(b"\0"))
+def is_incomplete_line(tail: bytes) -> bool:
+    """Return whether bytes after the last newline look like an interrupted write: a beginning of a line, or zeros."""
+    return parse_line(tail) is None and (tail.startswith(b"{") or not tail.strip(b"\0"))
 
 
 def _canonical(entry: Mapping[str, Any]) -> str:
@@ -241,10 +241,10 @@ def _canonical(entry: Mapping[str, Any]) -> str:
 def _digest(entry: Mapping[str, Any]) -> str:
     try:
         return hashlib.sha256(_canonical(entry).encode("ascii")).hexdigest()
-    except ValueError:  # NaN or infinity, which no entry holds
+    except ValueError:  # NaN or infinity, which no entry contains
         return ""
 
 
-def damage(number: int, what: str) -> LedgerError:
-    """The error for a line that is not as it was written. It never quotes the line, which may be of some other file."""
+def make_damage_error(number: int, what: str) -> LedgerError:
+    """Return the error for a changed line. It never quotes the line, which may belong to some other file."""
     return LedgerError(f"the ledger is damaged at line {number}: {what}. Restore it from a copy; nothing was charged.")

@@ -1,9 +1,9 @@
-"""What one fit, and all fits of a ledger together, may lose, by the smallest bound; and what a cap still admits.
+"""The smallest bound on the privacy loss of one fit and of all fits of a ledger; and what a cap still admits.
 
-What is left is told in the custodian's units, as the largest epsilon of one more fit at a given delta. A fit of
-(epsilon, delta) reserves by how it is accounted for: the rho of zCDP, or up to half the squared shift of the one
-Gaussian that is (epsilon, delta)-DP (`calibrate`, `adaptive`), which is a little more. The number told here is for the
-dearest way, so it holds for every method. By zCDP some 5% more (at delta 1e-9) may still be admitted.
+What is left is stated in the custodian's units, as the largest epsilon of one more fit at a given delta. A fit of
+(epsilon, delta) reserves by its accounting: the rho of zCDP, or up to half the squared shift of the one Gaussian that
+is (epsilon, delta)-DP (`calibrate`, `adaptive`), which is a little more. The number stated is for the more expensive
+accounting, so it holds for every method. By zCDP some 5% more (at delta 1e-9) may still be admitted.
 """
 
 from __future__ import annotations
@@ -15,12 +15,18 @@ from decimal import ROUND_FLOOR, Context
 from math import fsum
 
 from sklar import notebook
-from sklar.accounting.budget import ROUNDING, SMALLEST_EPSILON, Budget, checked_delta
-from sklar.accounting.composition.exact import SMALLEST_DELTA, DominatingPair, exact_epsilon, pair_of, why_not_exact
+from sklar.accounting.budget import MIN_EPSILON, ROUNDING, validate_delta
+from sklar.accounting.composition.exact import (
+    MIN_DELTA,
+    DominatingPair,
+    exact_epsilon,
+    find_pair,
+    why_not_exact,
+)
 from sklar.accounting.composition.gaussian import analytic_gaussian_epsilon
 from sklar.accounting.composition.zcdp import pure_to_rho, rho_to_epsilon
 from sklar.accounting.events import PlannedEvent
-from sklar.accounting.ledger.filters import left_of_cap, set_aside
+from sklar.accounting.ledger.filters import get_set_aside_delta, left_of_cap
 from sklar.accounting.ledger.records import Accountant, FitRecord, Header
 from sklar.errors import BudgetError
 
@@ -48,11 +54,11 @@ class TotalLoss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerTotals(TotalLoss):
-    """A bound on the privacy loss of all fits of a ledger, and how many they are.
+    """A bound on the privacy loss of all fits of a ledger, and their number.
 
     Attributes:
         in_advance: Whether the bound needs the budgets of all fits to have been set before the first output. Pure sums
-            never need it, nor does the cap itself: a capped ledger stays within its cap whatever its fits depended on.
+            never need it, nor does the cap itself: a capped ledger stays within its cap for any choice of fits.
     """
 
     fits: int
@@ -60,7 +66,7 @@ class LedgerTotals(TotalLoss):
 
 
 def fit_total(fit: FitRecord, delta: float | None = None) -> TotalLoss:
-    """The bound for one fit alone, at its own delta unless told otherwise.
+    """Return the bound for one fit alone, at its own delta unless another is given.
 
     A fit that kept to its plan, or to Gaussian noise, is bounded exactly; one that measured a lost step again is
     bounded by zCDP.
@@ -69,41 +75,42 @@ def fit_total(fit: FitRecord, delta: float | None = None) -> TotalLoss:
 
 
 def fits_total(fits: Sequence[FitRecord], delta: float | None = None) -> TotalLoss:
-    """The same for fits whose budgets were set together, as one for the facts and one for the model."""
-    return _smallest(fits, _converted_at(fits) if delta is None else _rest(fits, delta), exact=True)
+    """Return the bound for fits whose budgets were set together, such as one for facts and one for the model."""
+    chosen = _get_conversion_delta(fits) if delta is None else _subtract_discoveries(fits, delta)
+    return _find_smallest_bound(fits, chosen, exact=True)
 
 
 def ledger_totals(header: Header, fits: Sequence[FitRecord], delta: float | None = None) -> LedgerTotals:
-    """The bound for all fits, at the cap's delta, else at the largest delta of a fit, unless told otherwise.
+    """Return the bound for all fits, at `delta`, else at the cap's delta, else at the largest delta of a fit.
 
     Under a cap several fits are added as the cap's filter adds them. Without a cap exact composition is used where all
     fits were planned. Deltas of discoveries are added to the delta at which rho is converted.
     """
     if delta is not None:
-        chosen = _rest(fits, delta)
+        chosen = _subtract_discoveries(fits, delta)
     elif header.cap is not None:
-        chosen = header.cap.delta - set_aside(header, fits[0] if fits else None)
+        chosen = header.cap.delta - get_set_aside_delta(header, fits[0] if fits else None)
     else:
-        chosen = _converted_at(fits)
-    best = _smallest(fits, chosen, exact=header.cap is None or len(fits) == 1)
+        chosen = _get_conversion_delta(fits)
+    best = _find_smallest_bound(fits, chosen, exact=header.cap is None or len(fits) == 1)
     in_advance = len(fits) > 1 and best.accountant != "pure"
     return LedgerTotals(**asdict(best), fits=len(fits), in_advance=in_advance)
 
 
-def _converted_at(fits: Sequence[FitRecord]) -> float:
+def _get_conversion_delta(fits: Sequence[FitRecord]) -> float:
     return max((fit.converted_at for fit in fits), default=0.0)
 
 
-def _rest(fits: Sequence[FitRecord], delta: float) -> float:
-    """What of a delta is left to convert rho at, after the discoveries."""
+def _subtract_discoveries(fits: Sequence[FitRecord], delta: float) -> float:
+    """Return what discoveries leave of a delta, to convert rho at."""
     found = fsum(fit.reserved_delta for fit in fits)
-    if found and not found < checked_delta(delta):
+    if found and not found < validate_delta(delta):
         raise BudgetError(f"finding labels spent a delta of {found:g}: ask for the total at a delta above it.")
-    return checked_delta(delta) - found
+    return validate_delta(delta) - found
 
 
-def _smallest(fits: Sequence[FitRecord], delta: float, *, exact: bool) -> TotalLoss:
-    """The smallest bound with rho converted at `delta`, to which the deltas of discoveries are added."""
+def _find_smallest_bound(fits: Sequence[FitRecord], delta: float, *, exact: bool) -> TotalLoss:
+    """Return the smallest bound with rho converted at `delta`, to which the deltas of discoveries are added."""
     rho = fsum(fit.reserved_rho for fit in fits)
     epsilon = fsum(fit.reserved_epsilon for fit in fits)
     found = fsum(fit.reserved_delta for fit in fits)
@@ -112,14 +119,14 @@ def _smallest(fits: Sequence[FitRecord], delta: float, *, exact: bool) -> TotalL
         delta = REPORTING_DELTA
     if delta > 0:
         bounds.append(TotalLoss(epsilon=rho_to_epsilon(rho, delta), delta=delta + found, rho=rho, accountant="zcdp"))
-    pair = _joint_pair(fits, delta) if delta > 0 and exact and not found else None
+    pair = _join_pairs(fits, delta) if delta > 0 and exact and not found else None
     if pair is not None:
         bounds.append(TotalLoss(epsilon=exact_epsilon(pair, delta), delta=delta, rho=rho, accountant="exact"))
     return min(bounds, key=lambda bound: bound.epsilon)
 
 
-def _joint_pair(fits: Sequence[FitRecord], delta: float) -> DominatingPair | None:
-    """The pair that dominates all the fits may do; None if one had no plan, did more than planned, or has no pair."""
+def _join_pairs(fits: Sequence[FitRecord], delta: float) -> DominatingPair | None:
+    """Return the pair that dominates all fits together; None if a fit had no plan, exceeded it, or has no pair."""
     events: list[PlannedEvent] = []
     squares: list[float] = []
     for fit in fits:
@@ -129,40 +136,41 @@ def _joint_pair(fits: Sequence[FitRecord], delta: float) -> DominatingPair | Non
         squares += [2 * fit.allowance.amount] if fit.allowance.dither else []
     if why_not_exact(events, delta) is not None:
         return None
-    planned = pair_of(events)
+    planned = find_pair(events)
     return replace(planned, shift=math.sqrt(math.fsum([planned.shift**2, *squares])))
 
 
 def left_epsilon(header: Header, fits: Sequence[FitRecord], delta: float) -> float:
-    """The largest epsilon that one more fit at this delta may have; 0 if none is admitted, infinite without a cap."""
-    cap, delta = header.cap, checked_delta(delta)
+    """Return the largest epsilon of one more fit at this delta; 0 if no fit is admitted, infinite without a cap."""
+    cap, delta = header.cap, validate_delta(delta)
     left = left_of_cap(header, fits)
     if cap is None or left is None:
         return math.inf
     measure, amount = left
     if measure == "epsilon":
         found = 0.0 if delta else amount
-    elif not fits and _may_take_all(header, cap, delta):
-        found = max(cap.epsilon or 0.0, _epsilon_of(amount, delta))
+    elif not fits and delta <= cap.delta and (delta == 0 or header.set_aside is None):
+        # A first fit may use the whole cap: a pure one, or one for which no delta is set aside.
+        found = max(cap.epsilon or 0.0, _find_epsilon(amount, delta))
     else:
-        found = _epsilon_of(amount, delta)
-    return found if found >= SMALLEST_EPSILON else 0.0
+        found = _find_epsilon(amount, delta)
+    return found if found >= MIN_EPSILON else 0.0
 
 
 def describe_left(header: Header, fits: Sequence[FitRecord], delta: float | None = None) -> str:
-    """The same as a clause; by default at the delta that most fits have, or 0 where no other is admitted."""
+    """Describe in a clause what one more fit may have; by default at the usual delta, or at 0 if pure."""
     if header.cap is None:
-        return "as much as you like, since there is no cap"
+        return "any amount, since there is no cap"
     chosen = common_delta(header, fits) if delta is None else delta
-    epsilon, at = left_epsilon(header, fits, chosen), f"at delta {plain(chosen)}"
+    epsilon, at = left_epsilon(header, fits, chosen), f"at delta {format_plain(chosen)}"
     if epsilon:
-        return f"one more fit of epsilon up to {rounded_down(epsilon)} {at}"
+        return f"one more fit of epsilon up to {format_rounded_down(epsilon)} {at}"
     pure = left_epsilon(header, fits, 0.0) if chosen else 0.0
-    return f"nothing {at}" + (f", one more fit of epsilon up to {rounded_down(pure)} at delta 0" if pure else "")
+    return f"nothing {at}" + (f", one more fit of epsilon up to {format_rounded_down(pure)} at delta 0" if pure else "")
 
 
 def ledger_card(header: Header, fits: Sequence[FitRecord]) -> str:
-    """A ledger for a notebook: its cap, its fits, and what is left."""
+    """Return a ledger as HTML for a notebook: its cap, its fits, and what is left."""
     cap = "no cap" if header.cap is None else f"cap epsilon {header.cap.epsilon:g} at delta {header.cap.delta:g}"
     totals = [(fit, fit_total(fit)) for fit in fits]
     rows = [(fit.id, fit.opened, fit.method, total.epsilon, total.delta, fit.closed) for fit, total in totals]
@@ -173,43 +181,38 @@ def ledger_card(header: Header, fits: Sequence[FitRecord]) -> str:
 
 
 def common_delta(header: Header, fits: Sequence[FitRecord]) -> float:
-    """The delta to tell what is left at: that of a fit that names none, as far as the cap has one."""
+    """Return the delta at which to state what is left: that of a fit by default, or the cap's if smaller."""
     if header.cap is None:
         return COMMON_DELTA
     pure = bool(fits) and fits[0].pure
     return 0.0 if pure else min(COMMON_DELTA, header.cap.delta)
 
 
-def rounded_down(number: float) -> str:
-    """Three digits, never more than the number but for what rounding explains."""
+def format_rounded_down(number: float) -> str:
+    """Format a number with three digits, rounded down."""
     short = Context(prec=3, rounding=ROUND_FLOOR).create_decimal_from_float(number * (1 + ROUNDING / 10))
-    return plain(float(short))
+    return format_plain(float(short))
 
 
-def plain(number: float) -> str:
-    """A number as a person would write it: 1e-9, not 1e-09."""
+def format_plain(number: float) -> str:
+    """Format a number as a person would write it: 1e-9, not 1e-09."""
     return f"{number:g}".replace("e-0", "e-")
 
 
-def _may_take_all(header: Header, cap: Budget, delta: float) -> bool:
-    """Whether a first fit may have all of the cap: a pure one, or one that is covered alone or adds up within it."""
-    return delta <= cap.delta and (delta == 0 or header.set_aside is None)
-
-
-def _epsilon_of(rho: float, delta: float) -> float:
-    """The largest epsilon whose dearest reservation at this delta is within rho."""
+def _find_epsilon(rho: float, delta: float) -> float:
+    """Return the largest epsilon whose most expensive reservation at this delta is within rho."""
     if rho <= 0:
         return 0.0
     if delta == 0:
-        return _inverse_of_pure(rho)
+        return _invert_pure_to_rho(rho)
     epsilon = rho_to_epsilon(rho, delta)
-    if delta >= SMALLEST_DELTA:
+    if delta >= MIN_DELTA:
         epsilon = min(epsilon, analytic_gaussian_epsilon(1 / math.sqrt(2 * rho), delta))
     return epsilon * (1 - ROUNDING)
 
 
-def _inverse_of_pure(rho: float) -> float:
-    """The epsilon of a pure fit that counts this rho, from below."""
+def _invert_pure_to_rho(rho: float) -> float:
+    """Return the epsilon of a pure fit whose rho is this, from below."""
     low, high = 0.0, rho + 2.0  # epsilon tanh(epsilon / 2) > epsilon - 2
     while high - low > ROUNDING * high:
         middle = (low + high) / 2

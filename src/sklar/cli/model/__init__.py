@@ -1,6 +1,5 @@
-"""Commands around a fitted model: rows from it, rows completed by it, and what it says of itself.
+"""Commands about a fitted model. None of them spends budget, and their logic is in `pipeline`.
 
-None of them spends anything. As everywhere on the command line there is no logic here: that is in the `pipeline`. Start
-with `sample`; `complete` fills rows that lack values, `estimate` answers questions with error bars, `inspect` tells
-what a model rests on, `report` what to trust.
+Start with `sample`; `complete` draws the missing values of rows, `estimate` answers questions with error bars,
+`inspect` shows the content of a model, `report` its quality.
 """

@@ -18,10 +18,10 @@ from sklar.cli.terminal.progress import pass_bar
 def command(
     model: ModelFile,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A table with some of its columns; of two tables, their folder.")
+        str, typer.Argument(metavar="FILE", help="A table with some of the columns; for two tables, their folder.")
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where the whole rows go; of two tables FOLDER/.")
+        str, typer.Option("--output", "-o", metavar="FILE", help="The completed table; for two tables FOLDER/.")
     ],
     seed: Annotated[int | None, typer.Option("--seed", help="Same seed, same rows.")] = None,
     nulls: Annotated[
@@ -32,10 +32,10 @@ def command(
     read: Any,
     json: Json = False,
 ) -> None:
-    """Draw the values that rows lack, given those they have.
+    """Draw the missing values and columns of rows.
 
     Given cells stay as they are and drawn ones depend on them, so nothing is protected and the file is readable by its
-    owner only. Where rows of a person follow one another, rows that follow the given ones are drawn as well.
+    owner only. For longitudinal data, later rows of each person are drawn as well.
 
     \b
     Example:
@@ -43,7 +43,7 @@ def command(
     """
     from sklar.export.atomic import make_folder
     from sklar.export.write import require_table_output, write_table
-    from sklar.lab.completing.complete import complete
+    from sklar.lab.completing import complete
     from sklar.pipeline.model import load
     from sklar.pipeline.sampling.write import files_of_tables, tells_two_tables
 
@@ -60,13 +60,13 @@ def command(
     for path, table in tables.items():
         write_table(table, path, mode=0o600)
     rows = sum(table.num_rows for table in tables.values())
-    told_of = {"tables": {name: _told(found[name]) for name in files}} if two else _told(found)
-    data = {"output": output, "rows": rows, **told_of}
-    told = f"{rows:,} whole rows are in {output}. All cells are given or depend on given ones: keep them as private."
-    show.result(json, data, told)
+    facts = {"tables": {name: _facts(found[name]) for name in files}} if two else _facts(found)
+    data = {"output": output, "rows": rows, **facts}
+    text = f"{rows:,} completed rows are in {output}. Cells are given or depend on given ones: keep them as private."
+    show.result(json, data, text)
 
 
-def _told(table: Any) -> dict[str, Any]:
-    """The number of rows of a table, and what is noted with them."""
+def _facts(table: Any) -> dict[str, Any]:
+    """Return the number of rows of a table, and its notes."""
     notes = table.schema.metadata or {}
     return {"rows": table.num_rows, **{key.decode(): text.decode() for key, text in notes.items()}}

@@ -18,15 +18,15 @@ def command(
     question: Annotated[
         str, typer.Argument(metavar="QUESTION", help='As "mean(income) by sex where age=30..40"; see below.')
     ],
-    confidence: Annotated[float, typer.Option("--confidence", help="How often intervals shall hold the truth.")] = 0.95,
+    confidence: Annotated[float, typer.Option("--confidence", help="Coverage of the intervals.")] = 0.95,
     of: Annotated[
-        str, typer.Option("--of", metavar="population|table", help="Whose value is meant; see docs/inference.md.")
+        str, typer.Option("--of", metavar="population|table", help="What is estimated; see docs/inference.md.")
     ] = "population",
-    replicas: Annotated[int, typer.Option("--replicas", help="Made once, and kept in MODEL.replicas.")] = 20,
-    seed: Annotated[int, typer.Option("--seed", help="Of the replicas.")] = 0,
+    replicas: Annotated[int, typer.Option("--replicas", help="Number; cached in MODEL.replicas.")] = 20,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the replicas.")] = 0,
     json: Json = False,
 ) -> None:
-    """Answer a question about the table with error bars. It costs no privacy, however often it is done.
+    """Estimate a statistic with error bars, at no privacy cost.
 
     A statistic of columns, then `by COLUMN` for groups and `where COLUMN=VALUE and ...` for conditions, both optional:
     share, mean, total, median, quantile, difference (between two groups), correlation, linear and logistic.
@@ -51,7 +51,7 @@ def command(
         show.as_json([answer.to_dict() for answer in answers])
         return
     unit = "rows" if fitted.schema.person is None else "persons"
-    headings = ["group", "term", "value", "low", "high", f"worth {unit}"]
+    headings = ["group", "term", "value", "low", "high", f"effective {unit}"]
     show.line(f"{answers[0].name}, {confidence:.4g} intervals for the {of}:")
     rows = [[x.group, x.term, show.number(x.value), show.number(x.low), show.number(x.high), x.worth] for x in answers]
     kept = [i for i in range(len(headings)) if i == 2 or any(row[i] is not None for row in rows)]

@@ -15,17 +15,13 @@ from sklar.cli.terminal.options import Json, ModelFile
 def command(
     model: ModelFile,
     json: Json = False,
-    plot: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Draw the model into this file, .svg or .png.")
-    ] = None,
+    plot: Annotated[str | None, typer.Option(metavar="FILE", help="Draw the model to this file, .svg or .png.")] = None,
     picture: Annotated[
         str,
-        typer.Option(metavar="trees|levels|pairs|scatter", help="What to draw; levels and pairs of tvine and rvine."),
+        typer.Option(metavar="trees|levels|pairs|scatter", help="What to draw; levels and pairs for tvine and rvine."),
     ] = "trees",
 ) -> None:
-    """Show what a model promises and holds.
-
-    Its claim, what was measured with which noise, its margins and structure.
+    """Show claim, measurements and structure of a model.
 
     \b
     Example:
@@ -47,13 +43,13 @@ def command(
     show.paragraph(facts["claim"])
     show.line()
     if facts["claim_record"]["guarantee"]:
-        show.line(f"About {facts['rows_estimate']:,} rows. What was measured:")
+        show.line(f"About {facts['rows_estimate']:,} rows. Measurements:")
         headings = ["step", "label", "tables", "values", "noise", "std", "budget"]
         show.table(headings, [_step(step) for step in facts["steps"]])
     else:
         show.line(f"NO DP GUARANTEE. Learned from {facts['rows_estimate']:,} rows. {facts['fit']['warning']}")
     show.line("Margins:")
-    headings = ["column", "kind", "cells", "null", "too few to be seen", "distribution"]
+    headings = ["column", "kind", "cells", "null", "undetectable", "distribution"]
     show.table(headings, [_margin(margin) for margin in facts["margins"]])
     for sentence in facts.get("warnings", ()):
         show.line(f"Note: {sentence}")
@@ -82,7 +78,7 @@ def _margin(margin: dict[str, Any]) -> list[object]:
 
 
 def _structure(structure: dict[str, Any]) -> None:
-    """The vine where there is one, and whatever else a model tells about itself as lines of plain data."""
+    """Print the vine, if there is one, and other facts about the structure line by line."""
     rest = dict(structure)
     trees, drawing = rest.pop("trees", []), rest.pop("drawing", "")
     errors, calibration = rest.pop("expected_margin_error", {}), rest.pop("calibration", {})
@@ -104,7 +100,7 @@ def _edge(tree: dict[str, Any], edge: dict[str, Any]) -> list[object]:
 
 
 def _percent(share: float) -> str:
-    """Two digits that count, also of tiny shares."""
+    """Return a share with two significant digits."""
     return f"below {100 * share:.2g}%"
 
 

@@ -20,10 +20,10 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Tell what a release is worth, on a page to publish.
+    """Report the quality of a release, on a page to publish.
 
-    Computed from the noisy releases in the model file alone: no row is read, and nothing is charged. What to trust and
-    what not, how wide intervals are, which released tables the model contradicts, and how far off it is.
+    Computed from the noisy releases in the model file alone: no row is read, and nothing is charged. It shows what is
+    accurate and what is not, interval widths, contradicted tables and estimated errors.
 
     \b
     Example:
@@ -37,10 +37,10 @@ def command(
     if json:
         show.as_json(found.to_dict())
         return
-    show.line("What to trust:")
+    show.line("What is accurate:")
     for line in found.trust:
         show.paragraph(f"- {line}")
-    show.line("What not to trust:")
+    show.line("What is not accurate:")
     for line in found.doubt:
         show.paragraph(f"- {line}")
     show.line(f"The page is in {page}; it may be published.")

@@ -33,10 +33,10 @@ def command(
             "--to",
             metavar="FILE",
             help=".csv, .tsv, .parquet, .feather, .arrow, .xlsx, .sav, .dta, - for CSV, FOLDER/ for Parquet in parts, "
-            "or a database URL; of two tables FOLDER/, a .duckdb file or a database URL.",
+            "or a database URL; for two tables FOLDER/, a .duckdb file or a database URL.",
         ),
     ],
-    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Default: about as many as the table had.")] = None,
+    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Default: about the rows of the table.")] = None,
     seed: Seed = None,
     given: Annotated[
         list[str] | None,
@@ -45,11 +45,9 @@ def command(
         ),
     ] = None,
     level: Annotated[
-        int | None, typer.Option("--level", help="Truncation level, of a vine without noise (tvine, rvine, ...).")
+        int | None, typer.Option("--level", help="Truncation level of a vine without noise (tvine, rvine, ...).")
     ] = None,
-    persons: Annotated[
-        bool, typer.Option("--persons", help="-n whole persons, where rows of a person follow one another.")
-    ] = False,
+    persons: Annotated[bool, typer.Option("--persons", help="Draw -n whole persons, for longitudinal data.")] = False,
     iid: Annotated[
         bool, typer.Option("--iid", help="Independent rows, as samples of over a million always are.")
     ] = False,
@@ -58,25 +56,25 @@ def command(
         typer.Option("--binary", help="dpc's binary table: zeros and ones, a column for each value, as race=White."),
     ] = False,
     implicates: Annotated[
-        int | None, typer.Option("--implicates", metavar="M", help="M tables of replicas, as out-01.csv; see docs.")
+        int | None, typer.Option("--implicates", metavar="M", help="M tables from replicas, as out-01.csv; see docs.")
     ] = None,
     fill: Annotated[
         list[str] | None,
         typer.Option(
-            "--fill", metavar="COLUMN=PATTERN", help="Made-up texts in a left-out column; `null` for nulls in all."
+            "--fill", metavar="COLUMN=PATTERN", help="Random texts in an unmodelled column; `null` for nulls in all."
         ),
     ] = None,
     safe_csv: SafeCsv = False,
     force: Force = False,
     workers: Annotated[
-        int | None, typer.Option("--workers", help="Processes that write the parts of a folder; default: one a core.")
+        int | None, typer.Option("--workers", help="Processes that write the parts of a folder; default: one per core.")
     ] = None,
     part_rows: Annotated[
         int | None, typer.Option("--part-rows", help="Rows of each part of a folder; default: about a million.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Sample rows from a model. It costs no privacy, however often it is done.
+    """Draw synthetic rows from a model, at no privacy cost.
 
     \b
     Example:
@@ -90,7 +88,7 @@ def command(
       sklar sample people.sklar -o bits.parquet --binary
       sklar sample people.sklar -o people.csv --implicates 20
 
-    A folder of parts that was cut short goes on where it ended when the same command is given again.
+    An interrupted folder of parts is continued by the same command.
     """
     from sklar.pipeline.sampling.write import SampleRequest, sample_form, sample_to_file
     from sklar.sample.conditions import parse_given
@@ -100,7 +98,7 @@ def command(
     fitted = _model(model, level)
     conditions = parse_given(fitted.schema, given or ()) or None
     claim = fitted.claim
-    if not claim.guarantee and not json:  # before the rows: who reads them from a pipe may stop early
+    if not claim.guarantee and not json:  # before the rows, since a reader of a pipe may stop early
         show.note(f"{claim.label}: these rows may reveal facts about single people.")
     if implicates is not None:
         other = bool(given or fill or iid or binary or persons)
@@ -128,17 +126,17 @@ def _implicates(
     fitted: Model, output: str, count: int, rows: int | None, seed: int | None, safe: bool, force: bool, json: bool,
     more: bool,
 ) -> None:  # fmt: skip
-    """Tables of replicas, each into a file of its own."""
+    """Write tables from replicas, each to a file of its own."""
     from sklar.pipeline.estimation.making import implicates_to_files
 
     if more:
-        raise typer.BadParameter("implicates are plain independent rows: no other form goes with them")
+        raise typer.BadParameter("implicates are independent rows: conditions, fill and other forms are not available")
     with row_bar("making implicates", count) as done:
         paths = implicates_to_files(fitted, output, count, rows, seed=seed, safe=safe, force=force, done=done)
     if json:
         show.as_json({"outputs": list(paths), "guarantee": fitted.claim.label})
         return
-    show.line(f"{len(paths)} implicates are in {paths[0]} to {paths[-1]}; put their answers together by sklar.combine.")
+    show.line(f"{len(paths)} implicates are in {paths[0]} to {paths[-1]}; combine their results with sklar.combine.")
 
 
 def _model(path: str, level: int | None) -> Model:
@@ -154,22 +152,22 @@ def _model(path: str, level: int | None) -> Model:
 def _in_parts(
     output: str, *, workers: int | None, part_rows: int | None, fill: list[str] | None, binary: bool, persons: bool
 ) -> bool:
-    """Whether the rows go to a folder of parts; what does not go with that, or only with that, is refused."""
+    """Return whether the output is a folder of parts; refuse options that do not match."""
     from sklar.export.parts import is_parts_output
 
     if not is_parts_output(output):
         if workers is not None or part_rows is not None:
-            raise typer.BadParameter("parts go to a folder: write -o FOLDER/", param_hint="--output")
+            raise typer.BadParameter("parts are written to a folder: use -o FOLDER/", param_hint="--output")
         return False
     if fill:
-        raise typer.BadParameter("columns are filled in one file, not in a folder of parts", param_hint="--fill")
+        raise typer.BadParameter("fill is available for one file, not for a folder of parts", param_hint="--fill")
     if binary:
-        raise typer.BadParameter("the binary table goes to one file, not to a folder of parts", param_hint="--binary")
+        raise typer.BadParameter("the binary table is written to one file, not to a folder", param_hint="--binary")
     return not persons
 
 
 def _fill(texts: list[str] | None) -> str | dict[str, str | None] | None:
-    """Patterns by column; the word null alone stands for nulls in all columns that are left out."""
+    """Parse patterns by column; `null` alone means nulls in all unmodelled columns."""
     if not texts or texts == ["null"]:
         return "null" if texts else None
     pairs = [text.partition("=") for text in texts]

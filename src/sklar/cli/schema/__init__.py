@@ -1,4 +1,4 @@
-"""The commands `sklar schema ...`: draft one from rows, confirm it, check one, pay for facts it is to measure.
+"""The commands `sklar schema ...`: draft a schema from rows, confirm it, check it, and measure facts privately.
 
-As everywhere on the command line there is no logic here. Start with `check`, which also lists the other commands.
+Start with `check`, which also lists the other commands.
 """

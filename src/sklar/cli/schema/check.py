@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from sklar.lab.tables.checks import SchemaCheck
 
 app = typer.Typer(
-    help="Draft, confirm, check and pay for the facts about a table.", no_args_is_help=True, rich_markup_mode=None
+    help="Draft, confirm, check and measure facts about a table.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
 @app.callback()
 def group() -> None:
-    """Draft, confirm, check and pay for the facts about a table."""
+    """Draft, confirm, check and measure facts about a table."""
 
 
 for name, module in (("draft", schema_draft), ("confirm", schema_confirm), ("pay", schema_pay)):
@@ -40,7 +42,7 @@ def check(
         bool, typer.Option("--audit", help="Show EXACT counts of private rows: how often each value rule fires.")
     ] = False,
     no_look: Annotated[
-        bool, typer.Option("--no-look", help="Look at no value of the file: not even for columns that cannot be read.")
+        bool, typer.Option("--no-look", help="Read no value of the file, not even to find unreadable columns.")
     ] = False,
     method: MethodName = None,
     target: Target = None,
@@ -51,9 +53,8 @@ def check(
 ) -> None:
     """Check a schema, that a file has its columns, and that a method can be fitted with it.
 
-    Nothing is spent. Columns whose values cannot be read as the schema says, or are lost, are named with exact counts
-    of private rows: these are for your eyes only. --audit shows such counts for every column, --no-look looks at no
-    value.
+    Nothing is spent. Columns whose values cannot be parsed, or are lost, are listed with exact counts of private rows,
+    which are for the custodian only. --audit shows such counts for every column, --no-look reads no value.
 
     \b
     Example:
@@ -65,7 +66,7 @@ def check(
     from sklar.schema.table import Schema
 
     if audit and file is None and read.sql is None:
-        raise typer.BadParameter("name the FILE to audit", param_hint="--audit")
+        raise typer.BadParameter("give the FILE to audit", param_hint="--audit")
     facts = Schema.read(schema)
     if method is None and (target is not None or option):
         method = DEFAULT_METHOD
@@ -77,16 +78,16 @@ def check(
         unreadable = {"unread": unread, "notice": counts.notice} if counts else {}
         show.as_json(found.to_dict() | unreadable | ({"audit": counts.to_dict()} if counts and audit else {}))
         return
-    _tell(schema, file, found)
+    _show(schema, file, found)
     if unread and counts:
         show.line(f"{counts.notice}")
         for sentence in unread:
             show.line(f"  {sentence}")
     if counts and audit:
-        _tell_counts(counts)
+        _show_counts(counts)
 
 
-def _tell(schema: str, file: str | None, found: SchemaCheck) -> None:
+def _show(schema: str, file: str | None, found: SchemaCheck) -> None:
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.columns.items())
     show.line(f"{schema}: {sum(found.columns.values())} columns ({kinds}), {found.rules} rules; no faults.")
     if found.file_columns is not None:
@@ -101,7 +102,7 @@ def _tell(schema: str, file: str | None, found: SchemaCheck) -> None:
         )
 
 
-def _tell_counts(counts: Any) -> None:
+def _show_counts(counts: Any) -> None:
     show.line()
     show.line(counts.notice)
     rows = [[c.column, c.kind, c.inside, c.below, c.above, c.other, c.unreadable, c.missing] for c in counts.columns]

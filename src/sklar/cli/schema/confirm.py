@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 
 WAYS = {"y": "yes", "e": "edit", "p": "pay", "i": "ignore", "s": "skip", "q": "quit"}
 HELP = (
-    "y: known without these rows, and right   e: right is something else   p: only the kind is known, measure and pay "
-    "for the rest   i: leave the column out   s: later   q: save and stop"
+    "y: correct, and known without these rows   e: correct it   p: only the kind is known, measure and pay for the "
+    "rest   i: leave the column out   s: skip for now   q: save and stop"
 )
 
 
 @guarded
 def command(
-    schema: Annotated[str, typer.Argument(metavar="TOML", help="A drafted schema; the answers go into it.")],
-    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who answers; the claim of a fit names them.")] = "",
+    schema: Annotated[str, typer.Argument(metavar="TOML", help="A drafted schema, which is updated.")],
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Your name, for the claim of a fit.")] = "",
     data: Annotated[
         str | None,
-        typer.Option("--data", metavar="FILE", help="Look at these private rows first: which columns cannot be read?"),
+        typer.Option("--data", metavar="FILE", help="Private rows to check first for unreadable columns."),
     ] = None,
     json: Json = False,
 ) -> None:
     """Confirm a drafted schema, column by column.
 
-    Each column that a draft took from the rows is asked about: y (known without these rows, and right), edit (say what
-    is right; also in one line: e lower=0 upper=120), pay (have bounds or values measured, paid from the privacy
-    budget), ignore (leave it out), skip, quit. Answers can be piped in, a line each. Ctrl-C and the end of the input
-    keep the answers so far.
+    Asks about each column whose facts a draft took from the rows: y (correct, and known without these rows), edit
+    (correct it; also in one line: e lower=0 upper=120), pay (measure bounds or values, paid from the privacy budget),
+    ignore (leave it out), skip, quit. Answers can be piped in, one per line. Ctrl-C and the end of the input keep the
+    answers so far.
 
     \b
     Example:
@@ -52,14 +52,14 @@ def command(
 
     facts = Schema.read(schema)
     if data is not None:
-        _say_unread(data, facts)
-    with _saved(Asking(path=schema, schema=facts, by=by, quiet=json)) as asking:
-        asking.ask_all()
-    _tell(asking, json)
+        _show_unread(data, facts)
+    with _saved(Dialogue(path=schema, schema=facts, by=by, quiet=json)) as dialogue:
+        dialogue.ask_all()
+    _show(dialogue, json)
 
 
-def _say_unread(data: str, facts: Schema) -> None:
-    """Name columns that cannot be read as drafted, with exact counts, for the custodian's eyes only."""
+def _show_unread(data: str, facts: Schema) -> None:
+    """Print columns that cannot be parsed as drafted, with exact counts, for the custodian only."""
     from sklar.lab.tables.checks import audit_schema, unread_columns
 
     counts = audit_schema(data, facts)
@@ -68,38 +68,35 @@ def _say_unread(data: str, facts: Schema) -> None:
 
 
 @contextmanager
-def _saved(asking: Asking) -> Generator[Asking]:
-    """Write what was answered, however the asking ends: an answer is in the file as a whole or not at all."""
+def _saved(dialogue: Dialogue) -> Generator[Dialogue]:
+    """Write the answers however the dialogue ends; an answer is in the file as a whole or not at all."""
     try:
-        yield asking
+        yield dialogue
     finally:
-        if asking.answers:
-            asking.schema.write(asking.path)
+        if dialogue.answers:
+            dialogue.schema.write(dialogue.path)
 
 
 @dataclass(slots=True, kw_only=True)
-class Asking:
-    """Questions that are being answered.
+class Dialogue:
+    """A dialogue about the questions of a schema.
 
     Attributes:
-        answers: The way each column was settled.
-        quiet: Ask on standard error, since standard output is for JSON.
+        quiet: Whether to ask on standard error, since standard output is for JSON.
+        answers: The kind of answer for each column.
     """
 
     path: str
     schema: Schema
     by: str
     quiet: bool
-    answers: dict[str, str]
-
-    def __init__(self, *, path: str, schema: Schema, by: str, quiet: bool):
-        self.path, self.schema, self.by, self.quiet, self.answers = path, schema, by, quiet, {}
+    answers: dict[str, str] = field(default_factory=dict[str, str])
 
     def ask_all(self) -> None:
-        """Ask about every column, the person, and every rule and step that is not confirmed, until the end or a stop.
+        """Ask about every unconfirmed column, the person, and every rule and step, until the end or a stop.
 
-        Rules and steps come last, since an answer about a column or the person may drop them, and from the last one
-        back: those that are left out do not change the numbers of others.
+        Rules and steps come last, since an answer about a column or the person may drop them, and in reverse order, so
+        that omitted ones do not change the numbers of others.
         """
         if self.schema.questions():
             self._say(HELP)
@@ -112,21 +109,21 @@ class Asking:
                     number += 1
                     self._say(f"\n[{number}/{number + len(questions) - 1 + later}] {question}")
                     questions = questions[1:]
-                    while not self._settled(question):
+                    while not self._ask(question):
                         pass
         except EOFError:
             return
 
     def _stage(self, question: Question) -> str:
-        """When a question is asked."""
+        """Return the stage in which a question is asked."""
         if question.column in self.schema:
             return "columns"
         return "person" if question.kind == "person" else "rules"
 
-    def _settled(self, question: Question) -> bool:
-        """Ask once; whether there was an answer that could be used."""
+    def _ask(self, question: Question) -> bool:
+        """Ask once; return whether there was a valid answer."""
         ways = "/".join(way for way in WAYS.values() if way != "pay" or question.payable)
-        word, _, rest = self._hear(f"  {ways}? ").strip().partition(" ")
+        word, _, rest = self._read_line(f"  {ways}? ").strip().partition(" ")
         way = WAYS.get(word.lower()[:1]) if word else None
         if way is None or not way.startswith(word.lower()):
             self._say(f"  {HELP}")
@@ -138,46 +135,46 @@ class Asking:
         try:
             self.schema = self._answered(question, way, rest)
         except SklarError as error:
-            self._say(f"  Not taken: {error}")
+            self._say(f"  Not accepted: {error}")
             return False
         self.answers[question.column] = way
         return True
 
     def _answered(self, question: Question, way: str, rest: str) -> Schema:
-        from sklar.schema.answering import answered
+        from sklar.schema.answering import answer_question
 
-        said: dict[str, str] = {}
+        facts: dict[str, str] = {}
         if way == "edit" and (question.column in self.schema or question.kind == "person"):
-            said = self._one_line(rest) if rest else self._field_by_field(question.column)
-        return answered(self.schema, question.column, way, said, self.by)
+            facts = self._parse_facts(rest) if rest else self._ask_facts(question.column)
+        return answer_question(self.schema, question.column, way, facts, self.by)
 
-    def _one_line(self, text: str) -> dict[str, str]:
+    def _parse_facts(self, text: str) -> dict[str, str]:
         try:
             return dict(part.split("=", 1) for part in shlex.split(text.replace(" = ", "=")))
         except ValueError:
             raise UsageError("write facts as lower=0 upper=120, with quotes around a text that has spaces") from None
 
-    def _field_by_field(self, name: str) -> dict[str, str]:
-        """Ask for the facts one by one; an empty line keeps what is there."""
-        from sklar.schema.answering import ASKED, facts_from_texts
+    def _ask_facts(self, name: str) -> dict[str, str]:
+        """Ask for the facts one by one; an empty line keeps the current value."""
+        from sklar.schema.answering import EDITED_FACTS, facts_from_texts
         from sklar.schema.toml import KINDS
 
         if name not in self.schema:
-            return self._one_line(self._hear("    write facts as rows=5 order=year: "))
-        column, said = self.schema[name], dict[str, str]()
-        self._say("  An empty line keeps what stands in brackets.")
-        for fact in ASKED:
-            known = {f.name for f in fields(KINDS[said.get("kind", column.kind)])} | {"kind"}
+            return self._parse_facts(self._read_line("    write facts as rows=5 order=year: "))
+        column, typed = self.schema[name], dict[str, str]()
+        self._say("  An empty line keeps the value in brackets.")
+        for fact in EDITED_FACTS:
+            known = {f.name for f in fields(KINDS[typed.get("kind", column.kind)])} | {"kind"}
             if fact in known:
                 now = getattr(column, fact, None)
                 shown = ", ".join(str(v) for v in now) if isinstance(now, tuple) else _shown(now)
-                text = self._hear(f"    {fact} [{shown}]: ").strip()
+                text = self._read_line(f"    {fact} [{shown}]: ").strip()
                 if text:
-                    facts_from_texts(self.schema, name, {**said, fact: text})  # refused at once, not after the last
-                    said[fact] = text
-        return said
+                    facts_from_texts(self.schema, name, {**typed, fact: text})  # refuses at once, not after the last
+                    typed[fact] = text
+        return typed
 
-    def _hear(self, prompt: str) -> str:
+    def _read_line(self, prompt: str) -> str:
         typer.echo(prompt, nl=False, err=self.quiet)
         line = sys.stdin.readline()
         if not sys.stdin.isatty():
@@ -196,17 +193,17 @@ def _shown(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _tell(asking: Asking, json: bool) -> None:
-    left = [question.column for question in asking.schema.questions()]
-    paid = [name for name, way in asking.answers.items() if way == "pay"]
+def _show(dialogue: Dialogue, json: bool) -> None:
+    left = [question.column for question in dialogue.schema.questions()]
+    paid = [name for name, way in dialogue.answers.items() if way == "pay"]
     if json:
-        show.as_json({"schema": asking.path, "by": asking.by, "answers": asking.answers, "left": left})
+        show.as_json({"schema": dialogue.path, "by": dialogue.by, "answers": dialogue.answers, "left": left})
         return
     show.line()
     if left:
-        show.line(f"{len(asking.answers)} columns are settled, {len(left)} are left: give the same command again.")
+        show.line(f"{len(dialogue.answers)} columns are confirmed, {len(left)} are left: run the same command again.")
         return
-    show.line(f"All columns of {asking.path} are confirmed{f' by {asking.by}' if asking.by else ''}.")
+    show.line(f"All columns of {dialogue.path} are confirmed{f' by {dialogue.by}' if dialogue.by else ''}.")
     if paid:
         show.line(f"A fit will measure facts of {', '.join(paid)}, and pay for them from its budget.")
-    show.line(f"Next: sklar synth FILE -s {asking.path} -e 1 -o synthetic.csv   (epsilon is yours to choose)")
+    show.line(f"Next: sklar synth FILE -s {dialogue.path} -e 1 -o synthetic.csv   (choose your own epsilon)")

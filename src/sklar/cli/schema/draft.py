@@ -26,20 +26,20 @@ from sklar.cli.terminal.progress import pass_bar
 @shared_options(read=reading)
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The private table.")],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="TOML", help="The drafted schema; - for here.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="TOML", help="The drafted schema; - prints it.")],
     sdv: Annotated[
-        str | None, typer.Option("--sdv", metavar="JSON", help="SDV metadata whose kinds of columns to keep to.")
+        str | None, typer.Option("--sdv", metavar="JSON", help="SDV metadata, for the kinds of columns.")
     ] = None,
-    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Look at this many rows.")] = 100_000,
+    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Number of rows to read.")] = 100_000,
     force: Force = False,
     *,
     read: Any,
     json: Json = False,
 ) -> None:
-    """Guess a first schema from the rows, with a to-do list.
+    """Draft a schema from the rows, with questions to answer.
 
-    The guesses, kinds included, are read off the private rows without noise. Each is marked from-rows, and a private
-    fit refuses it until you have confirmed it or, for bounds and values, pay for it.
+    The guesses, including kinds, come from the private rows without noise. Each is marked from-rows, and a private fit
+    refuses it until you have confirmed it or, for bounds and values, pay for it.
 
     \b
     Example:
@@ -49,10 +49,10 @@ def command(
 
     refuse_json_with_data(output, json)
     refuse_overwriting(output, force)
-    said = read.table if sdv else None  # with metadata it is their table that --table names
+    sdv_table = read.table if sdv else None  # with metadata, --table names one of their tables
     with pass_bar("reading rows") as progress:
         reading_rows = replace(read, progress=progress, table=None if sdv else read.table)
-        draft = draft_schema(file, sdv=sdv, table=said, rows=rows, read=reading_rows)
+        draft = draft_schema(file, sdv=sdv, table=sdv_table, rows=rows, read=reading_rows)
     if output == STANDARD_OUTPUT:
         show.line(draft.toml())
         show.note(draft.todo)

@@ -33,14 +33,14 @@ def command(
     file: DataFile = None,
     epsilon: Epsilon = None,
     delta: Annotated[
-        float, typer.Option("--delta", help="Added to exp(epsilon) times any probability; labels need one above 0.")
+        float, typer.Option("--delta", help="Delta of (epsilon, delta)-DP; labels need one above 0.")
     ] = 1e-10,
     rho: Rho = None,
     keep_listed: Annotated[
         bool,
         typer.Option(
             "--keep-listed",
-            help="Vouch for what is stated: keep labels, search within bounds. Claims list it as assumed.",
+            help="Keep stated labels and search within stated bounds. Claims list them as assumed.",
         ),
     ] = False,
     ledger: LedgerFile = None,
@@ -50,10 +50,10 @@ def command(
     ] = None,
     rows_per_person: RowsPerPerson = 1,
     rows: Annotated[
-        int | None, typer.Option("--rows", min=1, help="A guess at the number of rows, to tell which labels are lost.")
+        int | None, typer.Option("--rows", min=1, help="A guess at the number of rows, to show which labels are lost.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell how rare a label may be; nothing is read or paid.")
+        bool, typer.Option("--dry-run", help="Only show how rare a label may be; nothing is read or paid.")
     ] = False,
     force: Force = False,
     *,
@@ -63,8 +63,8 @@ def command(
     """Measure bounds and labels under differential privacy.
 
     Every bound and list of values of source "pay" is measured, paid for from the budget and marked "measured". What the
-    schema states for them is not used, since it may have been read off the rows. The price is written into the schema,
-    and a fit with it adds the price to what it claims.
+    schema states for them is not used, since it may come from the rows. The price is written into the schema, and a fit
+    with it adds the price to its claim.
 
     \b
     Example:
@@ -72,10 +72,10 @@ def command(
       sklar schema pay people.toml -e 0.2 -o paid.toml --rows 20000 --dry-run
     """
     from sklar.accounting.budget import Budget
-    from sklar.accounting.unit import unit_of
+    from sklar.accounting.unit import make_unit
     from sklar.export.atomic import refuse_replacing, require_writable
     from sklar.pipeline.fit.book import charged_files
-    from sklar.pipeline.fit.pay import pay, rows_of_a_label
+    from sklar.pipeline.fit.pay import pay, rows_to_find_label
     from sklar.schema.table import Schema
 
     facts = Schema.read(schema)
@@ -83,15 +83,15 @@ def command(
     refuse_overwriting(None if dry_run else output, force)
     refuse_replacing([output], charged_files(file, ledger))
     relation: Any = neighbours
-    unit = unit_of(facts.person, relation or "add-remove", rows_per_person)
+    unit = make_unit(facts.person, relation or "add-remove", rows_per_person)
     least = None
     if epsilon is not None or rho is not None:
-        least = rows_of_a_label(facts, Budget(epsilon=epsilon, rho=rho, delta=delta), unit)
+        least = rows_to_find_label(facts, Budget(epsilon=epsilon, rho=rho, delta=delta), unit)
     if least is not None and not json:
         show.note(_threshold(least, rows, "rows" if facts.person is None else "persons"))
     if dry_run:
         if json:
-            show.as_json({"rows_of_a_label": least, "share_of_rows": least / rows if least and rows else None})
+            show.as_json({"rows_to_find_label": least, "share_of_rows": least / rows if least and rows else None})
         return
     with pass_bar("reading rows") as progress:
         paid = pay(
@@ -112,4 +112,4 @@ def command(
 
 def _threshold(least: int, rows: int | None, what: str) -> str:
     share = "" if rows is None else f", {least / rows:.2g} of {rows:,}; rarer ones become `other`"
-    return f"A label is found as often as not if about {least:,} {what} have it{share}."
+    return f"A label is found with probability 1/2 if about {least:,} {what} have it{share}."

@@ -1,5 +1,4 @@
-"""What all commands share at the terminal: options with one spelling, tables and JSON, progress, plain errors.
+"""What all commands share: common options, tables and JSON, progress bars, error messages.
 
-Nothing here knows what a command is about. Start with `guard`, which turns errors into one line and an exit code; the
-rest are `options`, `show` and `progress`.
+Start with `guard`, which turns errors into one line and an exit code; the rest are `options`, `show` and `progress`.
 """

@@ -1,4 +1,4 @@
-"""Options that several commands share, and how their texts are read."""
+"""Options that several commands share, and their parsing."""
 
 from __future__ import annotations
 
@@ -26,23 +26,25 @@ SchemaFile = Annotated[
 Epsilon = Annotated[
     float | None, typer.Option("--epsilon", "-e", help="Privacy budget of this fit. It has no default.")
 ]
-Delta = Annotated[
-    float, typer.Option("--delta", help="Added to exp(epsilon) times any probability; 0 for pure epsilon.")
-]
+Delta = Annotated[float, typer.Option("--delta", help="Delta of (epsilon, delta)-DP; 0 for pure epsilon.")]
 Rho = Annotated[float | None, typer.Option("--rho", help="Budget in zero-concentrated DP, instead of epsilon.")]
 MethodName = Annotated[str | None, typer.Option("--method", "-m", help="See `sklar methods`.")]
 LedgerFile = Annotated[str | None, typer.Option("--ledger", metavar="FILE", help="Default: next to the data.")]
-NewLedger = Annotated[bool, typer.Option("--new-ledger", help="Make the ledger of --ledger, without a cap.")]
+NewLedger = Annotated[bool, typer.Option("--new-ledger", help="Create the ledger of --ledger, without a cap.")]
 NeighboursName = Annotated[
     str | None, typer.Option("--neighbours", help="add-remove or replace; default: that of the method.")
 ]
-RowsPerPerson = Annotated[int, typer.Option("--rows-per-person", help="The most rows one person may have.")]
-Target = Annotated[str | None, typer.Option("--target", help="Column that others will be used to predict.")]
+RowsPerPerson = Annotated[int, typer.Option("--rows-per-person", help="Maximum number of rows of one person.")]
+Target = Annotated[str | None, typer.Option("--target", help="Column that users will predict from the others.")]
 PriorFile = Annotated[
-    str | None, typer.Option("--prior", metavar="FILE", help="A PUBLIC table or model to lean on; nothing protects it.")
+    str | None, typer.Option("--prior", metavar="FILE", help="A PUBLIC table or model as a prior; it is not protected.")
 ]
 PriorBy = Annotated[str, typer.Option("--prior-by", metavar="NAME", help="Who vouches that the prior is public.")]
-NoGuarantee = Annotated[bool, typer.Option("--no-guarantee", help="Needed by methods that promise nothing.")]
+Workload = Annotated[
+    list[str] | None,
+    typer.Option("--workload", metavar="COLUMNS", help='Columns whose joint counts matter: "region * *"; repeatable.'),
+]
+NoGuarantee = Annotated[bool, typer.Option("--no-guarantee", help="Required for methods without a guarantee.")]
 CheckShare = Annotated[
     float, typer.Option("--check-share", help="Share of the budget for tables that only check the model, as 0.05.")
 ]
@@ -52,54 +54,55 @@ Accept = Annotated[
 MethodOptions = Annotated[
     list[str] | None, typer.Option("--option", "-O", metavar="KEY=VALUE", help="An option of the method; repeatable.")
 ]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Of a text file; default: as in its header.")]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Of a text file; default: UTF-8.")]
+Delimiter = Annotated[str | None, typer.Option("--delimiter", help="For a text file; default: as in its header.")]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="For a text file; default: UTF-8.")]
 NullValues = Annotated[
-    list[str] | None, typer.Option("--null-value", metavar="TEXT", help="Text that stands for null; repeatable.")
+    list[str] | None, typer.Option("--null-value", metavar="TEXT", help="Text that means null; repeatable.")
 ]
 Sql = Annotated[str | None, typer.Option("--sql", help="DuckDB query whose result is the table; FILE is `data` in it.")]
 TableName = Annotated[
-    str | None, typer.Option("--table", metavar="NAME", help="Of a database (or of --sdv); or add ?table=NAME to it.")
+    str | None, typer.Option("--table", metavar="NAME", help="Table of a database (or of --sdv), as ?table=NAME in it.")
 ]
 CountsPlace = Annotated[
-    str | None, typer.Option("--counts", metavar="PLACE", help="Of a database: here (default) or database.")
+    str | None,
+    typer.Option("--counts", metavar="PLACE", help="Where a database is counted: here (default) or database."),
 ]
 RowsAreRows = Annotated[
     bool,
-    typer.Option("--rows-are-rows", help="You vouch that each row of a query or view comes from one row of a table."),
+    typer.Option("--rows-are-rows", help="Declare that each row of a query or view comes from one row of a table."),
 ]
 CacheFolder = Annotated[
     str | None,
     typer.Option(
-        "--cache", metavar="FOLDER", help="Keep codes that outgrow the memory in a private file here, while it runs."
+        "--cache", metavar="FOLDER", help="Folder for a temporary private file of codes that exceed the memory."
     ),
 ]
 SparkMaster = Annotated[
     str | None, typer.Option("--spark", metavar="MASTER", help='Count on Spark: "local[2]" or spark://host:7077.')
 ]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the sampling: same seed, same sample.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite the output if it is there.")]
-SafeCsv = Annotated[bool, typer.Option("--safe-csv", help="Disarm texts that spreadsheets take for formulas.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing output.")]
+SafeCsv = Annotated[bool, typer.Option("--safe-csv", help="Escape texts that spreadsheets take for formulas.")]
 Learners = Annotated[
     str | None,
     typer.Option(
-        "--learners", help="boosting,forest,linear,svc,tree or all, of learning and G_eps+; default: quick ones."
+        "--learners", help="boosting,forest,linear,svc,tree or all, for learning and G_eps+; default: quick ones."
     ),
 ]
 Measures = Annotated[
-    str | None, typer.Option("--measures", help="Of G_eps+: accuracy,f1,auc,mcc,r2; default: all but mcc.")
+    str | None, typer.Option("--measures", help="For G_eps+: accuracy,f1,auc,mcc,r2; default: all but mcc.")
 ]
 Weights = Annotated[str, typer.Option("--weights", help="alpha,beta,gamma of G_eps+.")]
 Targets = Annotated[
     str | None,
     typer.Option("--targets", metavar="A,B", help="Columns that G_eps+ predicts; default: the target, or all."),
 ]
-RangeCount = Annotated[int, typer.Option("--range-queries", help="Random ranges over all columns (Li et al. 2014).")]
+RangeCount = Annotated[int, typer.Option("--range-queries", help="Number of random range queries (Li et al. 2014).")]
 RangeSanity = Annotated[str, typer.Option("--range-sanity", help="Their sanity bound s: rows, or a share as 0.05%.")]
 RangeCells = Annotated[
     float | None, typer.Option("--range-cells", help="Their fixed size, the product of all widths; default: any.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 STANDARD_OUTPUT = "-"
 NOT_OF_METHODS = frozenset(
@@ -108,21 +111,21 @@ NOT_OF_METHODS = frozenset(
         "target", "prior", "no_guarantee", "resume", "read", "seed",
     }
 )  # fmt: skip
-"""What a fit takes besides the options of its method."""
+"""Arguments of a fit that are not options of its method."""
 
 
 def read_options(texts: Iterable[str] | None, *, also: Iterable[str] = ()) -> dict[str, Any]:
-    """Options of a method from texts key=value; numbers, true, false and null are read as such.
+    """Parse options of a method from texts key=value; numbers, true, false and null have these types.
 
     Args:
-        texts: What was given with -O.
-        also: Settings of a fit that a command without a flag for them takes as options.
+        texts: The values of -O.
+        also: Arguments of a fit that a command without a flag for them takes as options.
     """
     options: dict[str, Any] = {}
     for text in texts or ():
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise typer.BadParameter(f"write an option as key=value; found {text!r}", param_hint="-O")
+            raise typer.BadParameter(f"write an option as key=value; got {text!r}", param_hint="-O")
         name = key.strip().replace("-", "_")
         if name in NOT_OF_METHODS.difference(also):
             raise typer.BadParameter(f"'{name}' is not an option of methods; see --help", param_hint="-O")
@@ -131,7 +134,7 @@ def read_options(texts: Iterable[str] | None, *, also: Iterable[str] = ()) -> di
 
 
 def text_reading(delimiter: Delimiter = None, encoding: Encoding = None, null_value: NullValues = None) -> Any:
-    """How to read files, as it was said on the command line."""
+    """Return the options for reading text files."""
     return _reading(delimiter=delimiter, encoding=encoding, null_value=null_value)
 
 
@@ -139,7 +142,7 @@ def reading(
     delimiter: Delimiter = None, encoding: Encoding = None, null_value: NullValues = None, sql: Sql = None,
     table: TableName = None, rows_are_rows: RowsAreRows = False,
 ) -> Any:  # fmt: skip
-    """The same for files, queries and databases."""
+    """Return the options for reading files, queries and databases."""
     return _reading(
         delimiter=delimiter, encoding=encoding, null_value=null_value, sql=sql, table=table, rows_are_rows=rows_are_rows
     )
@@ -150,7 +153,7 @@ def large_reading(
     table: TableName = None, counts: CountsPlace = None, rows_are_rows: RowsAreRows = False, cache: CacheFolder = None,
     spark: SparkMaster = None,
 ) -> Any:  # fmt: skip
-    """The same for tables that only pass by."""
+    """Return the options for reading tables of any size, which are streamed."""
     return _reading(
         delimiter=delimiter, encoding=encoding, null_value=null_value, sql=sql, table=table,
         counts=counts, rows_are_rows=rows_are_rows, cache=cache, spark=spark,
@@ -161,7 +164,7 @@ def measuring(
     learners: Learners = None, measures: Measures = None, weights: Weights = "1,1,1", targets: Targets = None,
     range_queries: RangeCount = 1000, range_sanity: RangeSanity = "1", range_cells: RangeCells = None,
 ) -> Any:  # fmt: skip
-    """What metrics are told, as `evaluate` and `compare` take it."""
+    """Return the arguments of metrics for `evaluate` and `compare`."""
     from sklar.lab.metrics.ranges import RangeWorkload  # not at import time: it loads numpy
 
     return {
@@ -174,45 +177,45 @@ def measuring(
 def numbers(
     text: str | None, option: str, example: str = "0.5,1,3", kind: Callable[[str], Any] = float
 ) -> list[Any] | None:
-    """Numbers with commas between them, of some kind; None where nothing was said."""
+    """Parse comma-separated numbers; None without a text."""
     try:
         return None if text is None else [kind(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise typer.BadParameter(f"write numbers as {example}; found {text!r}", param_hint=option) from None
+        raise typer.BadParameter(f"write numbers as {example}; got {text!r}", param_hint=option) from None
 
 
 def words(text: str | None) -> list[str] | None:
-    """Words with commas between them."""
+    """Parse comma-separated words; None without a text."""
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _reading(*, delimiter: str | None, null_value: list[str] | None, **said: Any) -> ReadOptions:
+def _reading(*, delimiter: str | None, null_value: list[str] | None, **given: Any) -> ReadOptions:
     from sklar.schema.reading import ReadOptions  # not at import time: it loads numpy
 
     tab = "\t" if delimiter in ("\\t", "tab") else delimiter
-    return ReadOptions(delimiter=tab, null_values=null_value or (), **said)
+    return ReadOptions(delimiter=tab, null_values=null_value or (), **given)
 
 
 def fit_settings(
     epsilon: Epsilon = None, delta: Delta = 1e-9, rho: Rho = None, method: MethodName = None, ledger: LedgerFile = None,
     new_ledger: NewLedger = False, neighbours: NeighboursName = None, rows_per_person: RowsPerPerson = 1,
     target: Target = None, prior: PriorFile = None, prior_by: PriorBy = "", no_guarantee: NoGuarantee = False,
-    check_share: CheckShare = 0.0, accept: Accept = None,
+    check_share: CheckShare = 0.0, accept: Accept = None, workload: Workload = None,
     option: MethodOptions = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """What a fit is asked for, besides rows and schema: fields of a FitRequest."""
+    """Return the fields of a FitRequest except rows and schema."""
     return {
         "epsilon": epsilon, "delta": delta, "rho": rho, "method": method, "ledger": ledger, "new_ledger": new_ledger,
         "neighbours": neighbours, "rows_per_person": rows_per_person, "target": target, "no_guarantee": no_guarantee,
         "prior": _prior(prior, prior_by), "check_share": check_share, "accept": accept,
-        "options": read_options(option),
+        "options": {**({"workload": tuple(workload)} if workload else {}), **read_options(option)},
     }  # fmt: skip
 
 
 def _prior(file: str | None, by: str) -> Any:
     if file is None:
         if by:
-            raise typer.BadParameter("it says who vouches for a prior: name one with --prior", param_hint="--prior-by")
+            raise typer.BadParameter("there is no prior to vouch for: give one with --prior", param_hint="--prior-by")
         return None
     from sklar.pipeline.fit.prior import Prior  # not at import time: it loads numpy
 
@@ -220,7 +223,7 @@ def _prior(file: str | None, by: str) -> Any:
 
 
 def shared_options(**groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of each group; what the group makes of them arrives as the argument of its name."""
+    """Add the options of each group to a command; the group's result is passed as the argument of its name."""
 
     def share(command: Callable[..., None]) -> Callable[..., None]:
         taken = {name: _parameters(group) for name, group in groups.items()}
@@ -247,7 +250,7 @@ def shared_options(**groups: Callable[..., Any]) -> Callable[[Callable[..., None
 
 
 def _parameters(function: Callable[..., Any], without: Iterable[str] = ()) -> list[inspect.Parameter]:
-    """The parameters of a function with their types, as keywords."""
+    """Return the parameters of a function as keyword-only ones, with their types."""
     types = get_type_hints(function, include_extras=True)
     found = [
         parameter for parameter in inspect.signature(function).parameters.values() if parameter.name not in without
@@ -256,19 +259,19 @@ def _parameters(function: Callable[..., Any], without: Iterable[str] = ()) -> li
 
 
 def require_data(file: str | None, read: ReadOptions) -> None:
-    """Rows come from a file or a query."""
+    """Refuse a command without a file or a query."""
     if file is None and read.sql is None:
-        raise typer.BadParameter("name the file with the rows, or a query with --sql", param_hint="FILE")
+        raise typer.BadParameter("give the file with the rows, or a query with --sql", param_hint="FILE")
 
 
 def refuse_overwriting(output: str | None, force: bool, hint: str = "-o") -> None:
-    """Refuse to replace a file that someone may have checked or paid for, before anything is done."""
+    """Refuse to replace an existing file, before anything is done."""
     if output is not None and output != STANDARD_OUTPUT and os.path.isfile(output) and not force:
-        raise typer.BadParameter(f"{output} is there already; --force overwrites it", param_hint=hint)
+        raise typer.BadParameter(f"{output} already exists; --force overwrites it", param_hint=hint)
 
 
 def refuse_json_with_data(output: str, json_wanted: bool) -> None:
-    """Two kinds of output cannot share standard output."""
+    """Refuse to write both JSON and rows to standard output."""
     if json_wanted and output == STANDARD_OUTPUT:
         raise typer.BadParameter("choose one: `-o -` writes the rows to standard output", param_hint="--json")
 

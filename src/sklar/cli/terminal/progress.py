@@ -1,4 +1,4 @@
-"""Progress bars on standard error, shown only when it is a terminal; or in a file, for a page that shows them."""
+"""Progress bars on standard error, if it is a terminal, or in a file for the studio."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-TOLD_FILE = "SKLAR_PROGRESS"
-"""Names a file that is told, as JSON, what is being done and the fraction that is; bars go there instead."""
-BETWEEN = 0.2
-"""Seconds between two fractions written to that file: a page looks once a second."""
+PROGRESS_FILE = "SKLAR_PROGRESS"
+"""Environment variable with a file to which progress is written as JSON, instead of bars."""
+WRITE_INTERVAL = 0.2
+"""Seconds between two updates of that file: a page reads it once a second."""
 
 
 class FileBar:
     """A bar in a file: `{"what": ..., "fraction": ...}`, replaced as a whole."""
 
     def __init__(self, path: str, text: str, total: float | None = 1.0):
-        self._path, self._what, self._total, self._completed, self._last = path, text, total, 0.0, -BETWEEN
+        self._path, self._what, self._total, self._completed, self._last = path, text, total, 0.0, -WRITE_INTERVAL
         self._write()
 
     def reset(self, task: object, *, description: str, total: float) -> None:
-        """Begin anew."""
+        """Start a new task."""
         self._completed, self._total = 0.0, total
         self.update(task, description=description)
 
     def update(
         self, task: object, *, completed: float | None = None, description: str | None = None, advance: float = 0.0
     ) -> None:
-        """Go on; a new description is told at once."""
+        """Update the progress; a new description is written at once."""
         self._completed = (self._completed if completed is None else completed) + advance
         new = description is not None and description != self._what
         self._what = description or self._what
-        if new or time.monotonic() - self._last >= BETWEEN:
+        if new or time.monotonic() - self._last >= WRITE_INTERVAL:
             self._write()
 
     def _write(self) -> None:
@@ -48,10 +48,10 @@ class FileBar:
 
 
 class Passes:
-    """Told the fraction of each pass over a source; counts the passes, and shows them if there is a bar.
+    """Progress callback for passes over a source: counts the passes, and shows them if there is a bar.
 
     Attributes:
-        count: Passes begun. It depends on the size of the table, so it is told here and kept nowhere.
+        count: Number of passes begun. It depends on the size of the table, so it is shown but never stored.
         where: Where rows are counted: here, or in their database.
     """
 
@@ -60,13 +60,13 @@ class Passes:
         self._bar, self._task, self._text, self._size = bar, task, text, size
 
     def doing(self, what: str) -> None:
-        """What the passes that follow are for; told by a fit."""
+        """Describe the purpose of the following passes."""
         self._text = what
         if self._bar is not None:
             self._bar.update(self._task, description=what)
 
     def counted_in_database(self) -> None:
-        """Rows are counted where they are."""
+        """Record that rows are counted in their database."""
         self.where = "database"
 
     def __call__(self, fraction: float) -> None:
@@ -81,10 +81,10 @@ class Passes:
 
 @contextmanager
 def pass_bar(text: str, path: str | None = None) -> Generator[Passes]:
-    """A bar for passes over a source, with rate and time left: told the fraction of the present pass.
+    """Show a bar for passes over a source, with rate and time left; the callback takes the fraction of the pass.
 
     Args:
-        text: What is being done.
+        text: Description of the work.
         path: The file or folder that is read; its size gives the rate in bytes.
     """
     size = _bytes_of(path) / 1e6
@@ -94,27 +94,28 @@ def pass_bar(text: str, path: str | None = None) -> Generator[Passes]:
 
 @contextmanager
 def row_bar(text: str, rows: int | None) -> Generator[Callable[[int], None] | None]:
-    """A bar for rows written, with rate and time left: told how many more there are. None when nobody would see it."""
+    """Show a bar for rows, with rate and time left; the callback takes numbers of rows. None without a bar."""
     with _bar(text, rows, "{:,.0f} rows/s") as shown:
         yield None if shown is None else lambda more: shown[0].update(shown[1], advance=more)
 
 
 @contextmanager
 def step_bar(text: str) -> Generator[Callable[[str, float], None] | None]:
-    """A bar for work in named steps: told the step and the fraction done. None when nobody would see it."""
+    """Show a bar for named steps; the callback takes the step and the fraction done. None without a bar."""
     with _bar(text, 1.0) as shown:
-        yield (
-            None
-            if shown is None
-            else (lambda what, fraction: shown[0].update(shown[1], completed=fraction, description=f"{text}: {what}"))
-        )
+
+        def update(what: str, fraction: float) -> None:
+            if shown is not None:
+                shown[0].update(shown[1], completed=fraction, description=f"{text}: {what}")
+
+        yield None if shown is None else update
 
 
 @contextmanager
 def _bar(text: str, total: float | None, rate: str = "") -> Generator[tuple[Any, Any] | None]:
-    """A bar and its task: in the file that is named for it, or at the terminal; None when nobody would see it."""
-    if told := os.environ.get(TOLD_FILE):
-        yield FileBar(told, text, total), None
+    """Open a bar and its task, in the progress file or at the terminal; None if there is neither."""
+    if path := os.environ.get(PROGRESS_FILE):
+        yield FileBar(path, text, total), None
         return
     if not sys.stderr.isatty():
         yield None
@@ -135,14 +136,14 @@ def _bar(text: str, total: float | None, rate: str = "") -> Generator[tuple[Any,
 def part_of(
     progress: Callable[[str, float], None] | None, name: str, at: int, count: int
 ) -> Callable[[str, float], None] | None:
-    """What tells a bar of one of several pieces of work, by its name and the share of all."""
+    """Return a callback for one of several tasks that share a bar."""
     if progress is None:
         return None
     return lambda what, fraction: progress(f"{name}, {what}", (at + fraction) / count)
 
 
 def _bytes_of(path: str | None) -> int:
-    """Size of a file, or of all files below a folder; 0 if there is nothing to see."""
+    """Return the size of a file, or of all files below a folder; 0 if it cannot be read."""
     if path is None:
         return 0
     try:

@@ -1,4 +1,4 @@
-"""What commands print: plain lines and tables for people, JSON for machines."""
+"""Output of commands: lines and tables, or JSON."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from sklar.notebook import cell_text
 
 PIPE_WIDTH = 10_000
 JSON_WANTED: ContextVar[bool] = ContextVar("JSON_WANTED", default=False)
-"""Whether the command that runs was given --json."""
+"""Whether the running command has --json."""
 
 
 def line(text: str = "") -> None:
-    """One line on standard output."""
+    """Print one line on standard output."""
     try:
         typer.echo(text)
     except BrokenPipeError:
@@ -32,12 +32,12 @@ def line(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """One line on standard error, next to data on standard output."""
+    """Print one line on standard error."""
     complain("note", text)
 
 
 def complain(kind: Literal["error", "warning", "note"], text: str, **facts: Any) -> None:
-    """Say something on standard error: in plain words, or as one line of JSON for a command with --json."""
+    """Print a message on standard error: as text, or as one line of JSON for a command with --json."""
     if JSON_WANTED.get():
         typer.echo(json.dumps({kind: text, **facts}), err=True)
     else:
@@ -45,17 +45,17 @@ def complain(kind: Literal["error", "warning", "note"], text: str, **facts: Any)
 
 
 def as_json(value: Any) -> None:
-    """Plain data as JSON on standard output."""
+    """Print plain data as JSON on standard output."""
     line(json.dumps(_plain(value), indent=2, ensure_ascii=not writes_unicode(sys.stdout), allow_nan=False))
 
 
 def writes_unicode(stream: Any) -> bool:
-    """Whether a stream can write every character; a console or pipe of Windows in cp1252 cannot."""
+    """Return whether a stream can write every character; a Windows console in cp1252 cannot."""
     return str(getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
 def result(as_data: bool, data: Any, *lines: str) -> None:
-    """What came of a command: plain data as JSON if that was asked for, else lines."""
+    """Print the result of a command: data as JSON, or lines."""
     if as_data:
         as_json(data)
     else:
@@ -64,7 +64,7 @@ def result(as_data: bool, data: Any, *lines: str) -> None:
 
 
 def paragraph(text: str) -> None:
-    """Text wrapped to the width of the terminal; one long line when there is none."""
+    """Print text wrapped to the width of the terminal; one long line without a terminal."""
     if not sys.stdout.isatty():
         line(text)
         return
@@ -74,7 +74,7 @@ def paragraph(text: str) -> None:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table without lines: folded to the terminal, or as wide as its content when piped."""
+    """Print a table without lines: folded to the terminal, or as wide as its content in a pipe."""
     from rich.console import Console
     from rich.table import Table
 
@@ -93,7 +93,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def number(value: float | None) -> str:
-    """A number with a few digits."""
+    """Return a number with a few digits."""
     return "-" if value is None else f"{value:.4g}"
 
 
@@ -102,7 +102,7 @@ def _looks_numeric(text: str) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no infinity: it becomes the text "inf"."""
+    """Return data for JSON, which has no infinity: it becomes the text "inf"."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -116,7 +116,7 @@ def _plain(value: Any) -> Any:
 
 
 def name_report(value: str | None) -> str | None:
-    """The name of a report on real rows, with the ending that says whom it is for."""
+    """Return the name of a report on real rows, with the ending .custodian.html."""
     if value is None:
         return None
     from sklar.report.page import custodian_name
@@ -136,7 +136,7 @@ class Finding(Protocol):
     """An evaluation or an attack."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         ...
 
 
@@ -144,7 +144,7 @@ T = TypeVar("T", bound=Finding)
 
 
 def require_reportable(report: str | None) -> None:
-    """Refuse a place for the report before any work is done."""
+    """Refuse an unusable path of the report before any work is done."""
     from sklar.report.page import require_report
 
     if report is not None:
@@ -154,12 +154,12 @@ def require_reportable(report: str | None) -> None:
 def hand_over(
     found: Sequence[T],
     *,
-    tell: Callable[[T], None],
+    print_one: Callable[[T], None],
     report: str | None,
     write: Callable[[Sequence[T], str], None],
     json: bool,
 ) -> None:
-    """Write the report if it was asked for, and tell the rest; JSON stands alone: an object, or a list of several."""
+    """Write the report, if any, and print the findings, or JSON: an object, or a list of several."""
     from sklar.report.page import NOTICE
 
     if report is not None:
@@ -170,6 +170,6 @@ def hand_over(
         return
     line(NOTICE)
     for one in found:
-        tell(one)
+        print_one(one)
     if report is not None:
-        line(f"Written, for its owner only: {report}")
+        line(f"Written, readable by its owner only: {report}")

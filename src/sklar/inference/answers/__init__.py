@@ -1,6 +1,5 @@
-"""What may be asked of a table and how a table answers: statistics, overall and by group, and their derivatives.
+"""Statistics of one table of synthetic values, overall and by group, and their influence functions.
 
-Everything here works on one table of synthetic values; what several tables say together is made of it one room up.
-Start with `questions`, what may be asked, as data or as a short text that is parsed; `statistics` are the answers of a
-table, and `influence` says how much each of its rows moves them.
+Start with `questions`: the statistics that can be requested, as data or as a short text. `statistics` computes them on
+a table, and `influence` computes how much each row changes them. The parent package combines several tables.
 """

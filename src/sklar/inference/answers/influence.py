@@ -1,4 +1,4 @@
-r"""How much each row moves a statistic: influence functions, on many rows of a model.
+r"""Influence functions of statistics: how much each of many rows of a model changes them.
 
 A statistic theta(P) of a distribution P changes by the mean of psi under Q - P, to first order, when P becomes Q; psi
 has mean 0 under P. Mean: x - theta. Correlation r on Fisher's scale: (z_x z_y - r (z_x^2 + z_y^2) / 2) / (1 - r^2).
@@ -14,25 +14,25 @@ import numpy as np
 
 from sklar.arrays import Floats, Mask
 from sklar.inference.answers.questions import REGRESSIONS, Enquiry
-from sklar.inference.answers.statistics import answers, column_numbers, group_rows, is_value, regression_design
+from sklar.inference.answers.statistics import column_numbers, compute_answers, group_rows, is_value, regression_design
 from sklar.sample.decode import SampledTable, row_count, take
 from sklar.schema.table import Schema
 
-EDGE = 1 - 1e-9
-"""Correlations beyond this are as good as 1."""
-NEAR = 0.02
-"""Half the span of levels around a quantile over which its density is taken."""
+MAX_CORRELATION = 1 - 1e-9
+"""Correlations are clipped to this before Fisher's transformation, which is infinite at 1."""
+QUANTILE_HALF_SPAN = 0.02
+"""Half the span of levels around a quantile over which its density is estimated."""
 
 
-def influences(
+def compute_influences(
     question: Enquiry, schema: Schema, table: SampledTable, rows: float, own: int | None = None
 ) -> tuple[Floats, Floats]:
-    """(answers, influence of each row of the table on each: one line an answer); on Fisher's scale for correlations.
+    """Return the answers and the influence of each row on them, one line per answer; correlations on Fisher's scale.
 
-    With `own`, the answers are those of so many first rows; the influence of others is what they would have there.
+    With `own`, the answers are those of the first `own` rows, and the influence of other rows refers to these answers.
     """
     mine = np.arange(row_count(table)) < (row_count(table) if own is None else own)
-    found = fisher(question, answers(question, schema, take(table, np.flatnonzero(mine)), rows))
+    found = to_fisher_scale(question, compute_answers(question, schema, take(table, np.flatnonzero(mine)), rows))
     groups = group_rows(question, schema, table)
     if question.statistic == "difference":
         parts = [_influence(question, schema, table, (group, mine), rows) for group in groups]
@@ -40,13 +40,15 @@ def influences(
     return found, np.concatenate([_influence(question, schema, table, (group, mine), rows) for group in groups])
 
 
-def fisher(question: Enquiry, found: Floats) -> Floats:
-    """Correlations on Fisher's scale, where their spread does not depend on their size; other answers as they are."""
-    return np.arctanh(np.clip(found, -EDGE, EDGE)) if question.statistic == "correlation" else found
+def to_fisher_scale(question: Enquiry, found: Floats) -> Floats:
+    """Transform correlations to Fisher's scale, where their variance is constant; return other answers unchanged."""
+    if question.statistic != "correlation":
+        return found
+    return np.arctanh(np.clip(found, -MAX_CORRELATION, MAX_CORRELATION))
 
 
 def _influence(question: Enquiry, schema: Schema, table: SampledTable, masks: tuple[Mask, Mask], rows: float) -> Floats:
-    """One line for each answer of one group; the masks are of its rows, and of those whose answers are meant."""
+    """Return one line for each answer of one group; the masks select its rows, and the rows that answers are from."""
     kept, mine = masks
     if question.statistic in REGRESSIONS:
         return _of_regression(question, schema, table, kept, mine)
@@ -76,10 +78,10 @@ def _in_group(psi: Floats, kept: Mask, mine: Mask) -> Floats:
 def _of_quantile(x: Floats, known: Mask, at: float) -> Floats:
     if not known.any():
         return np.full(len(x), np.nan)
-    first, last = max(at - NEAR, 0.0), min(at + NEAR, 1.0)
+    first, last = max(at - QUANTILE_HALF_SPAN, 0.0), min(at + QUANTILE_HALF_SPAN, 1.0)
     low, here, high = np.quantile(x[known], [first, at, last])
-    below = float(np.mean(x[known] <= here))  # of whole numbers: not the level itself
-    return (below - (x <= here)) * (high - low) / (last - first)  # nothing where many rows have one value
+    below = float(np.mean(x[known] <= here))  # differs from the level where values are tied
+    return (below - (x <= here)) * (high - low) / (last - first)  # 0 where many rows have one value
 
 
 def _of_correlation(x: Floats, y: Floats, known: Mask) -> Floats:
@@ -87,7 +89,7 @@ def _of_correlation(x: Floats, y: Floats, known: Mask) -> Floats:
     if min(spread) <= 0:
         return np.full(len(x), np.nan)
     first, second = ((v - v[known].mean()) / s for v, s in zip((x, y), spread, strict=True))
-    corr = float(np.clip(np.mean((first * second)[known]), -1 + 1e-9, 1 - 1e-9))
+    corr = float(np.clip(np.mean((first * second)[known]), -MAX_CORRELATION, MAX_CORRELATION))
     return (first * second - corr * (first**2 + second**2) / 2) / (1 - corr**2)
 
 

@@ -1,4 +1,4 @@
-"""Answers of one table to a question: plain numbers, and none where a statistic is not defined."""
+"""Statistics of one table: the numbers that answer a question, NaN where one is not defined."""
 
 from __future__ import annotations
 
@@ -9,71 +9,73 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats, Mask
-from sklar.inference.answers.questions import REGRESSIONS, Enquiry, groups_of, is_number
+from sklar.inference.answers.questions import REGRESSIONS, Enquiry, is_number, list_groups
 from sklar.sample.conditions import conditions_hold, read_conditions
 from sklar.sample.decode import SampledTable
 from sklar.schema.columns import Labels
 from sklar.schema.table import Schema
 
 NEWTON_STEPS = 50
-"""Of a logistic regression; it is undefined if it has not settled by then."""
-SETTLED = 1e-8
+"""Maximum number of steps of a logistic regression; its coefficients are undefined if it has not converged by then."""
+NEWTON_TOLERANCE = 1e-8
+"""Convergence: the largest change of a coefficient in the last step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One number among the answers to a question: the group it is of, and the term of a regression."""
+class NumberLabel:
+    """Label of one number among the answers to a question: its group, and its term of a regression."""
 
     group: Any = None
     term: str | None = None
 
 
-def asked_numbers(question: Enquiry, schema: Schema) -> tuple[Asked, ...]:
-    """What the numbers of `answers` are, in their order."""
+def describe_numbers(question: Enquiry, schema: Schema) -> tuple[NumberLabel, ...]:
+    """Return the labels of the numbers of `compute_answers`, in their order."""
     terms = _terms(question, schema) if question.statistic in REGRESSIONS else (None,)
-    groups = groups_of(question, schema) if question.by is not None else (None,)
+    groups = list_groups(question, schema) if question.by is not None else (None,)
     if question.statistic == "difference":
         groups = (" - ".join(map(str, groups)),)
-    return tuple(Asked(group=group, term=term) for group in groups for term in terms)
+    return tuple(NumberLabel(group=group, term=term) for group in groups for term in terms)
 
 
 def used_columns(question: Enquiry) -> tuple[str, ...]:
-    """The columns that the answer depends on."""
+    """Return the columns that the answer depends on."""
     return tuple(dict.fromkeys([*question.columns, *question.given, *([question.by] if question.by else [])]))
 
 
-def answers(question: Enquiry, schema: Schema, table: SampledTable, rows: float) -> Floats:
-    """The numbers asked for; NaN where one is not defined.
+def compute_answers(question: Enquiry, schema: Schema, table: SampledTable, rows: float) -> Floats:
+    """Return the numbers asked for; NaN where one is not defined.
 
-    Missing values are left out, but for shares, in which they count as rows. `rows` are what the table stands for.
+    Missing values are left out, except in shares, where they count as rows. `rows` is the number of rows that the table
+    represents.
     """
     found = [_numbers(question, schema, table, group, rows) for group in group_rows(question, schema, table)]
     return found[0] - found[1] if question.statistic == "difference" else np.concatenate(found)
 
 
 def group_rows(question: Enquiry, schema: Schema, table: SampledTable) -> list[Mask]:
-    """The rows of each group, or all that are as asked for."""
+    """Return the rows of each group, or all rows that meet the conditions."""
     kept = conditions_hold(schema, read_conditions(schema, question.given), table)
     if question.by is None:
         return [kept]
-    return [kept & is_value(schema, question.by, value, table) for value in groups_of(question, schema)]
+    return [kept & is_value(schema, question.by, value, table) for value in list_groups(question, schema)]
 
 
 def group_shares(question: Enquiry, schema: Schema, table: SampledTable) -> Floats:
-    """Return the part of the rows that each number of `answers` is about: of both groups for a difference."""
+    """Return the fraction of rows behind each number of `compute_answers`; for a difference, that of both groups."""
     shares = np.array([float(kept.mean()) for kept in group_rows(question, schema, table)])
     if question.statistic == "difference":
         return shares.sum(keepdims=True)
-    return np.repeat(shares, len(asked_numbers(question, schema)) // len(shares))
+    return np.repeat(shares, len(describe_numbers(question, schema)) // len(shares))
 
 
 def is_value(schema: Schema, name: str, value: Any, table: SampledTable) -> Mask:
-    """The rows in which a column is as asked for."""
+    """Return the rows in which a column meets a condition."""
     return conditions_hold(schema, read_conditions(schema, {name: value}), table)
 
 
 def _numbers(question: Enquiry, schema: Schema, table: SampledTable, kept: Mask, rows: float) -> Floats:
-    """The numbers of one group."""
+    """Return the numbers of one group."""
     if question.statistic in REGRESSIONS:
         return regression_design(question, schema, table, kept)[2]
     if question.is_share:
@@ -99,13 +101,13 @@ def _statistic(question: Enquiry, numbers: Sequence[Floats]) -> float:
 
 
 def column_numbers(table: SampledTable, name: str) -> Floats:
-    """The numbers of a column; NaN where one is missing."""
+    """Return the numbers of a column; NaN where one is missing."""
     values = table[name]
     return np.where(values.null, np.nan, values.data.astype(np.float64))
 
 
 def _terms(question: Enquiry, schema: Schema) -> tuple[str, ...]:
-    """The intercept, then each number, and each label of a category but the first."""
+    """Return the terms: intercept, each number, and each label of a category except the first."""
     terms = ["(intercept)"]
     for name in question.columns[1:]:
         column = schema[name]
@@ -115,7 +117,7 @@ def _terms(question: Enquiry, schema: Schema) -> tuple[str, ...]:
 
 
 def _design(question: Enquiry, schema: Schema, table: SampledTable) -> Floats:
-    """One line a row; NaN where a value is missing, or is one that the schema does not list."""
+    """Return the design matrix; NaN where a value is missing or not listed in the schema."""
     parts: list[Floats] = [np.ones(len(table[question.columns[0]].data))]
     for name in question.columns[1:]:
         column = schema[name]
@@ -130,14 +132,14 @@ def _design(question: Enquiry, schema: Schema, table: SampledTable) -> Floats:
 def regression_design(
     question: Enquiry, schema: Schema, table: SampledTable, kept: Mask
 ) -> tuple[Floats, Floats, Floats]:
-    """Design and outcome of all rows of a table, and the coefficients fitted to those that are kept and whole."""
+    """Return design and outcome of all rows, and coefficients fitted to the kept rows without missing values."""
     design, outcome = _design(question, schema, table), _outcome(question, schema, table)
     whole = kept & ~np.isnan(outcome) & ~np.isnan(design).any(axis=1)
     return design, outcome, _coefficients(design[whole], outcome[whole], question.statistic == "linear")
 
 
 def _coefficients(design: Floats, outcome: Floats, linear: bool) -> Floats:
-    """NaN for terms that do not vary, and for all where there is no solution."""
+    """Fit a regression; coefficients are NaN for terms that do not vary, and all NaN if there is no solution."""
     found = np.full(design.shape[1], np.nan)
     seen = np.concatenate([[True], np.ptp(design[:, 1:], axis=0) > 0]) if len(design) else found > 0
     if seen.sum() >= len(design):
@@ -154,7 +156,7 @@ def _coefficients(design: Floats, outcome: Floats, linear: bool) -> Floats:
 
 
 def _outcome(question: Enquiry, schema: Schema, table: SampledTable) -> Floats:
-    """The outcome as numbers; of a logistic regression 1 for the second of two labels, or of two values, or true."""
+    """Return the outcome as numbers; in a logistic regression, 1 for true or the second of two labels or values."""
     name = question.columns[0]
     column, values = schema[name], table[name]
     if question.statistic == "linear":
@@ -174,7 +176,7 @@ def _least_squares(design: Floats, outcome: Floats) -> Floats | None:
 
 
 def _logistic(design: Floats, outcome: Floats) -> Floats | None:
-    """Newton's steps to the largest likelihood; None where they do not settle, as when classes can be told apart."""
+    """Maximize the likelihood by Newton steps; None if they do not converge, as with separable classes."""
     if np.ptp(outcome) == 0:
         return None
     beta = np.zeros(design.shape[1])
@@ -186,6 +188,6 @@ def _logistic(design: Floats, outcome: Floats) -> Floats | None:
         except np.linalg.LinAlgError:
             return None
         beta = beta + step
-        if np.abs(step).max() < SETTLED:
+        if np.abs(step).max() < NEWTON_TOLERANCE:
             return beta
     return None

@@ -1,4 +1,4 @@
-"""What tables that the model was never fitted to tell about it: errors, contradictions, and a scorecard's AUC."""
+"""Checks on tables that the model was not fitted to: errors, contradictions, and a scorecard's AUC."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.inference.checks.residuals import residuals, rows_behind
+from sklar.inference.checks.residuals import compute_residuals, rows_behind
 from sklar.inference.errors_of_tables import (
     CONFIDENCE,
     ErrorScore,
@@ -19,21 +19,21 @@ from sklar.inference.errors_of_tables import (
 )
 from sklar.inference.fitted import Fitted
 from sklar.inference.tables import all_tables, shares_of_rows
-from sklar.release.measurements import Measurement, measurements_in
+from sklar.release.measurements import Measurement, collect_measurements
 
-REDRAWN = 400
-"""Fresh noises from which the spread of an AUC is taken."""
+AUC_REDRAWS = 400
+"""Number of redrawn noises from which the standard deviation of an AUC is estimated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorecardAuc:
-    """How well a scorecard of the model ranks the target: among rows of the model, and among the real ones.
+    """How well a scorecard of the model ranks the target, among rows of the model and among the real rows.
 
     Attributes:
-        columns: What it scores by; the target comes last.
+        columns: The columns that it scores by, and the target last.
         model: AUC among rows of the model.
         value: AUC among the real rows, from their noisy table.
-        spread: Standard deviation of that, from the noise.
+        spread: Standard deviation of `value` due to the noise.
     """
 
     columns: tuple[str, ...]
@@ -42,21 +42,21 @@ class ScorecardAuc:
     spread: float
 
     def interval(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """Where the AUC among the real rows lies."""
+        """Return the interval of the AUC among the real rows."""
         half = NormalDist().inv_cdf((1 + confidence) / 2) * self.spread
         return max(self.value - half, 0.0), min(self.value + half, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldOut:
-    """The model against tables that were held back.
+    """Comparison of the model with tables that were held back.
 
     Attributes:
-        tables: The error of each.
-        together: The error of all.
-        contradicted: Columns of those that the model contradicts.
-        auc: The scorecard's, where a target was declared.
-        squared: The errors before they became intervals, for other confidences.
+        tables: The error of each table.
+        together: The error of all tables.
+        contradicted: Columns of the tables that contradict the model.
+        auc: The scorecard's AUC, if a target was declared.
+        squared: The squared errors, for intervals at other confidences.
     """
 
     tables: tuple[ErrorScore, ...]
@@ -66,15 +66,16 @@ class HeldOut:
     squared: tuple[SquaredError, ...]
 
 
-def held_out(fitted: Fitted, drawn: int, rng: np.random.Generator) -> HeldOut:
-    """Compare the model with the tables that were held back, on so many rows drawn from it."""
+def score_held_out(fitted: Fitted, drawn: int, rng: np.random.Generator) -> HeldOut:
+    """Compare the model with the tables that were held back, on `drawn` rows of the model."""
     assert fitted.held is not None
-    tables, schema = all_tables(measurements_in([fitted.held])), fitted.schema
+    tables, schema = all_tables(collect_measurements([fitted.held])), fitted.schema
     shares = shares_of_rows(tables, schema, fitted.model.simulate_rounded(drawn, rng))
     squared = [squared_error(table, share, fitted.rows) for table, share in zip(tables, shares, strict=True)]
     together = score_together(squared)
     assert together is not None
-    bad = [check.at for check in residuals(tables, shares, rows_behind(fitted, tables), drawn) if check.contradicts]
+    checks = compute_residuals(tables, shares, rows_behind(fitted, tables), drawn)
+    bad = [check.at for check in checks if check.contradicts]
     target = getattr(fitted.setting.options, "target", None)
     has_target = target is not None and len(schema.modelled) > 1
     return HeldOut(
@@ -87,12 +88,12 @@ def held_out(fitted: Fitted, drawn: int, rng: np.random.Generator) -> HeldOut:
 
 
 def _auc_of(table: Measurement, share: Floats, rng: np.random.Generator) -> ScorecardAuc | None:
-    """The scorecard scores a cell by the odds that the model gives the upper half of the target there."""
+    """Return the AUC of a scorecard: the model's share of the upper half of the target in each cell."""
     if table.values.shape[-1] != 2:
         return None
     mine, noisy = share.reshape(-1, 2), table.values.reshape(-1, 2)
     points = mine[:, 1] / np.maximum(mine.sum(axis=1), 1e-300)
-    fresh = rng.normal(0.0, table.sigma, (REDRAWN, *noisy.shape))
+    fresh = rng.normal(0.0, table.sigma, (AUC_REDRAWS, *noisy.shape))
     spread = float(np.std([auc(points, noisy + more) for more in fresh]))
     return ScorecardAuc(
         columns=tuple(table.query.columns), model=auc(points, mine), value=auc(points, noisy),
@@ -101,7 +102,7 @@ def _auc_of(table: Measurement, share: Floats, rng: np.random.Generator) -> Scor
 
 
 def auc(points: Floats, counts: Floats) -> float:
-    """Probability that a row of the second class has more points than one of the first, ties counted half."""
+    """Return the probability that a row of the second class scores above one of the first, ties counting half."""
     order = np.argsort(points, kind="stable")
     values, starts = np.unique(points[order], return_index=True)
     first, second = (np.add.reduceat(counts[order, side], starts) for side in (0, 1))

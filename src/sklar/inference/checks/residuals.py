@@ -1,10 +1,10 @@
-r"""Residual checks: whether the rows behind a released table can have come from the model, noise and chance allowed.
+r"""Residual tests: whether a released table is consistent with the model, given its noise and sampling.
 
 Each table is compared in two ways, and its p-value is twice the smaller of both (Bonferroni).
 
-All cells together: chi-square, which sees many small residuals.
+All cells together: chi-square, which detects many small residuals.
 
-Each cell of a table of counts: Chernoff's bound, which sees one large residual among many cells. A row adds a number
+Each cell of a table of counts: Chernoff's bound, which detects one large residual among many cells. A row adds a number
 in [0, 1] of mean p to a cell, and the generating function of such a number is largest for one that is 0 or 1. So with n
 rows, noise of variance s^2 and independent Gaussian errors of variance g^2 (of the share, which was counted on drawn
 rows, and of n), a residual of at least t has a probability of at most exp(K(u) - u t) for every u > 0, with
@@ -14,8 +14,8 @@ rows, and of n), a residual of at least t has a probability of at most exp(K(u) 
 The last term is at most s^2 u^2 / 2 for discrete Gaussian noise e (Canonne, Kamath and Steinke 2020, Corollary 17), and
 known for discrete Laplace noise. The bound holds for any u, so a grid of them is enough.
 
-Noise hides shifts from both where there are few rows. So rows of the model are also compared with the margins that its
-releases give (`margin_shifts`): there is no noise between these two, and a shift of a tenth is always seen.
+With few rows, noise hides shifts from both tests. So rows of the model are also compared with the margins estimated
+from its measurements (`compute_margin_shifts`): both have the same noise, and a shift of a tenth is always detected.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.inference.columns import KnownRows, known_rows
+from sklar.inference.columns import RowCount, estimate_row_count
 from sklar.inference.fitted import Fitted
 from sklar.inference.tables import all_tables, group_masses, is_interaction, measured_part, partitions_of
 from sklar.model.kept import copied_margins
@@ -34,29 +34,29 @@ from sklar.model.linked import LinkedModel
 from sklar.model.margins.margin import Margin
 from sklar.release.measurements import Measurement
 
-FALSE_ALARMS = 0.01
-"""How often at most any table at all is named although the rows do come from the model."""
-LEAST_CHANCE = 1.0
-"""Variance of chance that a cell has at least: cells the model leaves empty would make the normal law useless."""
+MAX_FALSE_ALARM_RATE = 0.01
+"""Maximum probability that any table is reported although the rows come from the model."""
+MIN_SAMPLING_VARIANCE = 1.0
+"""Lower bound of a cell's sampling variance: cells the model leaves empty would invalidate the normal approximation."""
 MAX_MARGIN_SHIFT = 0.1
-"""Rows of the model whose share in a cell differs by more than this from the margin that the releases give contradict
-it. Rows follow the margins but for rounding and rules between columns, which move cells by some hundredths at most; a
-shift of 0.2 is then seen whatever the noise."""
-TILTS = np.geomspace(0.05, 4.0, 48)
-"""Values of u at which Chernoff's bound is taken, in units of the best one for a Gaussian; a finer grid lowers no
-p-value of 1e-6 by more than a tenth."""
+"""A table contradicts the model if the model's share in a cell differs by more than this from the margin estimated from
+the measurements. Rows follow the margins except for rounding and rules between columns, which change shares by a few
+hundredths at most; a shift of 0.2 is then detected whatever the noise."""
+CHERNOFF_TILTS = np.geomspace(0.05, 4.0, 48)
+"""Values of u for Chernoff's bound, in units of the best one for a Gaussian; a finer grid lowers a p-value of 1e-6 by
+less than a tenth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Residual:
-    """One table against the model.
+    """Comparison of one table with the model.
 
     Attributes:
         at: Position among the tables.
-        statistic: Sum of squared residuals, in units of what noise and chance give on average; about 1 if all is well.
-        p_value: Probability of residuals as large where the rows come from the model, at most.
-        contradicts: Whether it is too small for chance, with all tables looked at (Holm), or the shift is too large.
-        shift: By how much the share of a cell differs most from the margin that the releases give, if that is known.
+        statistic: Sum of squared residuals over its expectation; about 1 if the model fits.
+        p_value: Upper bound for the probability of residuals as large if the rows come from the model.
+        contradicts: Whether the p-value is significant among all tables (Holm), or the shift is too large.
+        shift: Largest difference between the share of a cell and the estimated margin; None if not compared.
     """
 
     at: int
@@ -66,10 +66,10 @@ class Residual:
     shift: float | None
 
 
-def residuals(
+def compute_residuals(
     tables: Sequence[Measurement],
     shares: Sequence[Floats],
-    rows: Sequence[KnownRows],
+    rows: Sequence[RowCount],
     drawn: float,
     shifts: Sequence[float | None] | None = None,
 ) -> tuple[Residual, ...]:
@@ -79,7 +79,7 @@ def residuals(
     counted on `drawn` rows. So squared residuals have mean v = s^2 + n p (1 + n / drawn). Counts are compared by the
     sum of squares over v, which follows chi-square; interactions by the plain sum of squares of what is left after
     projecting, with the degrees of freedom that give it its mean and variance (Satterthwaite). The model was fitted to
-    these tables, which makes residuals smaller: alarms are rarer than stated, never more frequent.
+    these tables, which makes residuals smaller: false alarms are rarer than stated, never more frequent.
     """
     from scipy.stats import chi2
 
@@ -87,19 +87,19 @@ def residuals(
     for table, share, known in zip(tables, shares, rows, strict=True):
         n = known.rows
         pooled = _pooled_share(table, share, n, drawn)
-        chance = np.maximum(n * pooled, LEAST_CHANCE) * (1.0 + n / drawn)
+        chance = np.maximum(n * pooled, MIN_SAMPLING_VARIANCE) * (1.0 + n / drawn)
         left = measured_part(table, table.values.astype(np.float64)) - measured_part(table, n * share)
         mean, variance = _moments(table, table.sigma**2 + chance, chance)
         total = float(np.sum(left**2 if is_interaction(table) else left**2 / (table.sigma**2 + chance)))
         freedom = 2.0 * mean**2 / variance
         p_value = float(chi2.sf(total / mean * freedom, freedom))
         if table.noise.kind == "laplace" and not is_interaction(table):
-            # Squares of Laplace noise have tails that chi-square lacks: Fisher's sum of logarithms of p-values has not.
+            # Squared Laplace noise has heavier tails than chi-square; Fisher's combination of p-values allows for it.
             p_value = float(chi2.sf(-2.0 * np.log(_cell_p_values(table, left, chance)).sum(), 2 * left.size))
         if not is_interaction(table):
             p_value = min(2.0 * min(p_value, _largest_cell(table, share, pooled, known, drawn)), 1.0)
         found.append((total / mean, p_value))
-    bad = holm([p for _, p in found], FALSE_ALARMS)
+    bad = reject_by_holm([p for _, p in found], MAX_FALSE_ALARM_RATE)
     moved = [None] * len(tables) if shifts is None else shifts
     return tuple(
         Residual(
@@ -110,8 +110,10 @@ def residuals(
     )  # fmt: skip
 
 
-def margin_shifts(fitted: Fitted, tables: Sequence[Measurement], shares: Sequence[Floats]) -> list[float | None]:
-    """Return how far shares of rows are at most from the margins estimated from the releases; None of other tables."""
+def compute_margin_shifts(
+    fitted: Fitted, tables: Sequence[Measurement], shares: Sequence[Floats]
+) -> list[float | None]:
+    """Return the largest difference of shares from the estimated margins per table; None for several columns."""
     estimated, parts = list(fitted.method.refit_margins(fitted.evidence())), list[Margin]()
     for part in fitted.model.parts if isinstance(fitted.model, LinkedModel) else (fitted.model,):
         parts += copied_margins(part, estimated[len(parts) : len(parts) + len(part.margins)])
@@ -124,19 +126,19 @@ def margin_shifts(fitted: Fitted, tables: Sequence[Measurement], shares: Sequenc
     ]
 
 
-def rows_behind(fitted: Fitted, tables: Sequence[Measurement]) -> list[KnownRows]:
-    """Return the number of rows that each table counts, and the error of that number as all tables of the fit have it.
+def rows_behind(fitted: Fitted, tables: Sequence[Measurement]) -> list[RowCount]:
+    """Return the number of rows that each table counts, with its error estimated from all tables of the fit.
 
-    In longitudinal data each view counts rows of its own, and how many persons have a second row is never public.
+    In longitudinal data each view counts rows of its own, and the number of persons with a second row is never public.
     """
     linked, public = isinstance(fitted.model, LinkedModel), fitted.setting.rows
     measured: dict[str, list[Measurement]] = {}
     for table in all_tables(fitted.measurements):
         measured.setdefault(_view_of(table) if linked else "", []).append(table)
     rows = [fitted.rows_behind(table.query.columns) for table in tables]
-    sigma = {view: known_rows(own, "", None if linked else public).sigma for view, own in measured.items()}
+    sigma = {view: estimate_row_count(own, "", None if linked else public).sigma for view, own in measured.items()}
     errors = [sigma[_view_of(table) if linked else ""] for table in tables]
-    return [KnownRows(rows=n, sigma=min(error, n)) for n, error in zip(rows, errors, strict=True)]
+    return [RowCount(rows=n, sigma=min(error, n)) for n, error in zip(rows, errors, strict=True)]
 
 
 def _view_of(table: Measurement) -> str:
@@ -154,9 +156,9 @@ def _cell_p_values(table: Measurement, left: Floats, chance: Floats) -> Floats:
 
 
 def _pooled_share(table: Measurement, share: Floats, n: float, drawn: float) -> Floats:
-    """Return the share that rows of the model and of the table have together: the estimate if both are alike.
+    """Return the pooled share of rows of the model and of the table: the estimate if both have one distribution.
 
-    That of the few drawn rows alone may be 0 by chance where some hundred rows of a larger table are.
+    The share of drawn rows alone may be 0 by chance where a larger table has some hundred rows.
     """
     if is_interaction(table):
         return share
@@ -164,15 +166,15 @@ def _pooled_share(table: Measurement, share: Floats, n: float, drawn: float) -> 
     return (1.0 - own) * share + own * np.clip(table.values / n, 0.0, 1.0)
 
 
-def _largest_cell(table: Measurement, share: Floats, pooled: Floats, known: KnownRows, drawn: float) -> float:
-    """Return an upper bound for the probability that any cell of a table has as large a residual, by chance alone."""
+def _largest_cell(table: Measurement, share: Floats, pooled: Floats, known: RowCount, drawn: float) -> float:
+    """Return an upper bound for the probability that any cell of a table has such a residual by chance alone."""
     n, p = known.rows, pooled.ravel()
     left = np.abs(table.values - n * share).ravel()
     below = (table.values < n * share).ravel()
-    least = min(LEAST_CHANCE / n, 0.5)
+    least = min(MIN_SAMPLING_VARIANCE / n, 0.5)
     p = np.clip(np.where(below, 1.0 - p, p), least, 1.0 - least)  # fewer rows inside are more rows outside
     extra = n * n * p * (1.0 - p) / drawn + np.square(share.ravel() * known.sigma)
-    tilt = np.outer(TILTS, left / (n * p * (1.0 - p) + extra + table.sigma**2))
+    tilt = np.outer(CHERNOFF_TILTS, left / (n * p * (1.0 - p) + extra + table.sigma**2))
     tilt = np.minimum(tilt, 30.0 if table.noise.kind == "gaussian" else 0.99 / table.noise.scale)
     log_mgf = n * (np.log1p(p * np.expm1(tilt)) - p * tilt) + extra * tilt**2 / 2 + _log_mgf(table, tilt)
     exponent = np.min(log_mgf - tilt * left, axis=0)
@@ -188,11 +190,8 @@ def _log_mgf(table: Measurement, tilt: Floats) -> Floats:
     return 2.0 * np.log1p(-q) - both
 
 
-def holm(p_values: Sequence[float], level: float) -> frozenset[int]:
-    """Which hypotheses are rejected so that any false rejection at all happens with probability `level` at most.
-
-    Whatever their dependence (Holm 1979).
-    """
+def reject_by_holm(p_values: Sequence[float], level: float) -> frozenset[int]:
+    """Return the hypotheses that Holm's procedure (1979) rejects at family-wise error `level`, under any dependence."""
     rejected: set[int] = set()
     for place, at in enumerate(np.argsort(p_values, kind="stable").tolist()):
         if p_values[at] > level / (len(p_values) - place):
@@ -202,7 +201,7 @@ def holm(p_values: Sequence[float], level: float) -> frozenset[int]:
 
 
 def _moments(table: Measurement, variance: Floats, chance: Floats) -> tuple[float, float]:
-    """Mean and variance of the sum of squares of independent residuals: weighted to 1 each, or projected.
+    """Return mean and variance of the sum of squares of independent residuals, standardized or projected.
 
     The variance of a square is 2 + k, with k the excess kurtosis: a Poisson count adds its mean to the fourth cumulant.
     Projected residuals mix many cells and are taken for normal: with P the projection, tr(P V) and

@@ -1,4 +1,4 @@
-"""How wide intervals are for plain questions, and how many rows a release is worth: from the released noise alone."""
+"""Interval widths for simple questions, and effective sample sizes, from the noise of a release alone."""
 
 from __future__ import annotations
 
@@ -16,50 +16,48 @@ from sklar.schema.columns import Column
 from sklar.schema.numbers import Integer, Real
 
 COVERAGE = 0.95
-TYPICAL_SHARE = 0.1
-"""The share of rows by which a release is judged: one in ten."""
+REFERENCE_SHARE = 0.1
+"""The share of rows for which effective sample sizes are stated: one in ten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Width:
-    """Half widths of 95% intervals for questions about one column, and what the release is worth for them.
+    """Half widths of 95% intervals for questions about one column, and the effective sample size.
 
     Attributes:
-        share: Of the share of rows in one cell of its quietest table.
-        mean: Of the mean of its numbers, in their own unit; None if it has none.
-        worth: Rows of a plain random sample that tell a share of one in ten as well as all rows with the noise do.
+        share: Half width for the share of rows in one cell of its least noisy table.
+        mean: Half width for the mean of its numbers, in their unit; None if it has no numbers.
+        effective_rows: Size of a simple random sample that estimates a share of one in ten as precisely.
     """
 
     share: float
     mean: float | None
-    worth: float
+    effective_rows: float
 
 
-def column_width(column: Column, margin: Margin, tables: Sequence[Measurement], rows: float) -> Width | None:
-    """Widths for a column, by the released histogram of it that tells each best; None if there is none."""
+def compute_widths(column: Column, margin: Margin, tables: Sequence[Measurement], rows: float) -> Width | None:
+    """Return the widths for a column from its most precise histograms; None if there is no histogram."""
     own = [table for table in tables if len(table.query.columns) == 1]
     if not own:
         return None
     quietest = min(own, key=lambda table: table.sigma)
     share = half_width(quietest.noise.kind, quietest.sigma, 1, COVERAGE) / rows
     means = [width for table in own if (width := _mean_width(column, margin, table, rows)) is not None]
-    return Width(share=share, mean=min(means, default=None), worth=rows_worth(quietest.sigma, rows))
+    return Width(share=share, mean=min(means, default=None), effective_rows=effective_rows(quietest.sigma, rows))
 
 
-def rows_worth(sigma: float, rows: float, share: float = TYPICAL_SHARE) -> float:
-    """The m with p (1 - p) / m = p (1 - p) / n + s^2 / n^2: chance of n rows, and the noise on their count."""
+def effective_rows(sigma: float, rows: float, share: float = REFERENCE_SHARE) -> float:
+    """Return the m with p (1 - p) / m = p (1 - p) / n + s^2 / n^2: sampling error of n rows plus noise on the count."""
     return rows / (1.0 + sigma**2 / (rows * share * (1.0 - share)))
 
 
 def _mean_width(column: Column, margin: Margin, table: Measurement, rows: float) -> float | None:
-    """The mean weighs each cell by how far its numbers lie from the mean: s sqrt(sum (x - mean)^2) / n."""
+    """Return the half width for the mean: noise in a cell counts by its distance, s sqrt(sum (x - mean)^2) / n."""
     if not isinstance(column, Integer | Real):
         return None
     mass = margin.dense()[: column.value_cells]
-    values, group = (
-        column.grid.starts[: column.value_cells].astype(np.float64),
-        partitions_of(table)[0][: column.value_cells],
-    )
+    values = column.grid.starts[: column.value_cells].astype(np.float64)
+    group = partitions_of(table)[0][: column.value_cells]
     held = np.bincount(group, mass, table.values.size)
     codes = np.bincount(group, minlength=table.values.size)
     if not held.sum() > 0:

@@ -1,9 +1,9 @@
-"""Attribute inference from fits on reference samples: what the method, not one table, says about a sensitive column.
+"""Attribute inference from repeated fits: what a method, not one table, reveals about a sensitive column.
 
-In each game the method is fitted on a reference sample of the real rows and draws synthetic tables; on each, the
+In each game the method is fitted on a reference sample of the real rows and draws synthetic tables. On each table the
 sensitive column is regressed on all others (see `regression`). MAB is the mean absolute coefficient over all tables of
-all games, WCAB the greatest, MR2 the mean adjusted R2, each per level from the same fits. MSE: the squared error of
-guesses about target rows, beside that of an attacker with bootstraps of the real table. Reference: Griesbauer et al.
+all games, WCAB the greatest, MR2 the mean adjusted R2, each per level from the same fits. MSE is the squared error of
+guesses about target rows, compared with an attacker who has bootstraps of the real table. Reference: Griesbauer et al.
 (2025), definition 2.2 and appendix H.
 """
 
@@ -18,26 +18,27 @@ import numpy as np
 import numpy.typing as npt
 
 from sklar.errors import UsageError
-from sklar.lab.attacks.attribute import sensitive_columns
+from sklar.lab.attacks.attribute import validate_sensitive_columns
 from sklar.lab.attacks.games import (
     Arrays,
     Game,
     Subject,
+    describe_level,
     find_profile,
-    level_words,
     load_part,
     open_game,
     open_state,
     run_parts,
 )
-from sklar.lab.attacks.regression import filled, guess_errors, predictors, regress, standardized
+from sklar.lab.attacks.regression import guess_errors, impute_mean, make_predictors, regress, standardize_columns
 from sklar.lab.attacks.result import AttackResult, Number, Progress, five_numbers
-from sklar.lab.intervals import Estimate, exactly, student_mean
+from sklar.lab.intervals import Estimate, exact_estimate, student_mean
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable, ordered_values
 
-BLIND_TABLES = 10
-"""Tables of a game on which the baseline, a shuffled sensitive column, is regressed: more steady it, at a cost."""
+BASELINE_TABLES = 10
+"""Tables per game on which the baseline (a shuffled sensitive column) is regressed: more reduce its variance and cost
+time."""
 TITLES = {
     "mab": ("mean absolute coefficient (MAB)", "How much the other columns say about it; the intercept is left out."),
     "wcab": ("greatest absolute coefficient (WCAB)", "Of all tables; the interval is the range over games."),
@@ -81,8 +82,8 @@ def attribute_attack(
     workers: int | None = None,
     changes: Mapping[str, int] | None = None,
 ) -> AttackResult:
-    """Attribute inference from fits on reference samples; arguments as in `shadow_attack`."""
-    columns = sensitive_columns(subject.real, sensitive)
+    """Run attribute inference on fits to reference samples; the arguments are those of `shadow_attack`."""
+    columns = validate_sensitive_columns(subject.real, sensitive)
     labels = [name for name in columns if not subject.real.schema[name].ordered]
     if labels:
         raise UsageError(f"the column '{labels[0]}' has no order to regress on; attack a synthetic table instead.")
@@ -96,11 +97,11 @@ def attribute_attack(
     parts = [f"{iteration:03d}-fit" for iteration in range(sizes.iterations)]
     with open_state(state, game.fingerprint()) as folder:
         run_parts(game, play_attribute, parts, folder, workers=workers or 1, done=done, what="game")
-        return _result(game, [load_part(folder, part) for part in parts])
+        return _summarize(game, [load_part(folder, part) for part in parts])
 
 
 def play_attribute(game: Game, part: str) -> Arrays:
-    """One fit, and the regressions on its tables, for all levels and sensitive columns."""
+    """Fit once and run the regressions on its tables, for all levels and sensitive columns."""
     profile, rng = game.profile, game.stream(1 + int(part[:3]))
     order = rng.permutation(game.real.rows)
     reference, rest = order[: profile.reference], order[profile.reference :]
@@ -110,23 +111,23 @@ def play_attribute(game: Game, part: str) -> Arrays:
         drawn = fitted.generate(level, profile.tables * profile.size, int(rng.integers(2**31)))
         table = read_table(drawn, game.real.schema, rng, role="synthetic")
         for name in game.sensitive:
-            out.update(_regressions(game, table, name, f"{level}|{name}", rng))
+            out.update(_regress_tables(game, table, name, f"{level}|{name}", rng))
     for name in game.sensitive:
         # Bootstraps of the real reference, and of real rows that the fit did not see.
         for role, rows in (("real", reference), ("control", rest if len(rest) >= profile.size // 4 else order)):
             boots = game.real.take(rng.choice(rows, profile.tables * profile.size))
-            out.update(_regressions(game, boots, name, f"{role}||{name}", rng))
+            out.update(_regress_tables(game, boots, name, f"{role}||{name}", rng))
     return out
 
 
-def _regressions(game: Game, table: ExactTable, name: str, key: str, rng: np.random.Generator) -> Arrays:
-    """Coefficients and adjusted R2 of each table, squared errors of its guesses, and coefficients without a link."""
+def _regress_tables(game: Game, table: ExactTable, name: str, key: str, rng: np.random.Generator) -> Arrays:
+    """Return coefficients, adjusted R2 and squared errors of each table, and the baseline on shuffled columns."""
     size, tables = game.profile.size, game.profile.tables
-    x, y = predictors(table, game.layout, name), filled(ordered_values(table, name))
+    x, y = make_predictors(table, game.layout, name), impute_mean(ordered_values(table, name))
     slices = [slice(i * size, (i + 1) * size) for i in range(tables)]
-    chunks = [(standardized(x[s]), standardized(y[s])) for s in slices]
+    chunks = [(standardize_columns(x[s]), standardize_columns(y[s])) for s in slices]
     fits = [regress(*chunk) for chunk in chunks]
-    blind = [regress(a, rng.permutation(b)) for a, b in chunks[:BLIND_TABLES]]
+    blind = [regress(a, rng.permutation(b)) for a, b in chunks[:BASELINE_TABLES]]
     people = game.real.take(np.array([target.row for target in game.targets], dtype=np.int64))
     parts = [table.take(np.arange(s.start, s.stop)) for s in slices]
     errors = guess_errors(parts, people, game.real, game.layout, name) if game.targets else np.empty((0, 0))
@@ -139,20 +140,20 @@ def _regressions(game: Game, table: ExactTable, name: str, key: str, rng: np.ran
     }
 
 
-def _result(game: Game, games: list[Arrays]) -> AttackResult:
-    """Numbers for every level and sensitive column."""
+def _summarize(game: Game, games: list[Arrays]) -> AttackResult:
+    """Report the measures of every level and sensitive column."""
     numbers: list[Number] = []
     details: dict[str, Any] = {"features": {name: list(game.layout.features(name)) for name in game.sensitive}}
-    details["boxes"] = [box for name in game.sensitive for box in _boxes(game, games, name)]
+    details["boxes"] = [box for name in game.sensitive for box in _box_plots(game, games, name)]
     for name in game.sensitive:
-        real, control = _estimates(games, f"real||{name}"), _estimates(games, f"control||{name}")
+        real, control = _measure_games(games, f"real||{name}"), _measure_games(games, f"control||{name}")
         details[name] = {"real": {key: x.to_dict() for key, x in real.items()}, "levels": {}}
         for level in game.generator.levels:
-            found = _estimates(games, f"{level}|{name}")
-            blind = _estimates(games, f"{level}|{name}", "blind", "blind_r2")
-            blind["mse"] = exactly(1.0)
+            found = _measure_games(games, f"{level}|{name}")
+            blind = _measure_games(games, f"{level}|{name}", "blind", "blind_r2")
+            blind["mse"] = exact_estimate(1.0)
             for key, estimate in found.items():
-                (title, says), (mark, words) = TITLES[key], level_words(level)
+                (title, says), (mark, words) = TITLES[key], describe_level(level)
                 numbers.append(
                     Number(
                         name=f"{name}.{key}{mark}",
@@ -164,7 +165,7 @@ def _result(game: Game, games: list[Arrays]) -> AttackResult:
                         worse="lower" if key == "mse" else "higher",
                     )
                 )
-            details[name]["levels"][level or "only"] = _details(game, games, f"{level}|{name}")
+            details[name]["levels"][level or "only"] = _describe_games(game, games, f"{level}|{name}")
     return AttackResult(
         kind="attribute",
         title="Attribute inference from fits",
@@ -174,8 +175,8 @@ def _result(game: Game, games: list[Arrays]) -> AttackResult:
     )
 
 
-def _boxes(game: Game, games: list[Arrays], name: str) -> list[dict[str, Any]]:
-    """Box plots of MAB over games by level, and of every coefficient over all tables of all games, level by level."""
+def _box_plots(game: Game, games: list[Arrays], name: str) -> list[dict[str, Any]]:
+    """Return box plots of MAB over games by level, and of each coefficient over all tables of all games."""
     by_level = {
         f"level {level}" if level else "all": np.concatenate([g[f"{level}|{name}|coefficients"] for g in games])
         for level in game.generator.levels
@@ -196,8 +197,8 @@ def _boxes(game: Game, games: list[Arrays], name: str) -> list[dict[str, Any]]:
     ]
 
 
-def _estimates(games: list[Arrays], key: str, what: str = "coefficients", r2: str = "r2") -> dict[str, Estimate]:
-    """The measures over all games, each game counting once in the intervals."""
+def _measure_games(games: list[Arrays], key: str, what: str = "coefficients", r2: str = "r2") -> dict[str, Estimate]:
+    """Estimate the measures over all games; each game counts once in the intervals."""
     sizes = [np.abs(game[f"{key}|{what}"]) for game in games]
     tops = [float(size.max()) for size in sizes]
     out = {
@@ -211,8 +212,8 @@ def _estimates(games: list[Arrays], key: str, what: str = "coefficients", r2: st
     return out
 
 
-def _details(game: Game, games: list[Arrays], key: str) -> dict[str, Any]:
-    """MAB and WCAB game by game for box plots, mean coefficients, and errors by target."""
+def _describe_games(game: Game, games: list[Arrays], key: str) -> dict[str, Any]:
+    """Return MAB and WCAB of each game, mean coefficients, and errors of each target."""
     sizes = [np.abs(g[f"{key}|coefficients"]) for g in games]
     errors = np.mean([g[f"{key}|errors"].mean(axis=0) for g in games], axis=0) if game.targets else []
     return {

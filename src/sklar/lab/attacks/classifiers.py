@@ -1,7 +1,7 @@
-"""Telling from a whole synthetic table whether its model saw a target: features of tables, classifiers of features.
+"""Classifiers that decide from a whole synthetic table whether its model was fitted on a target row.
 
-A table is a vector of features: moments, histograms, correlations and all of them together, as in Stadler et al.
-(2022); and besides, what these do not have, the distance from a target to its closest synthetic row.
+A table becomes a vector of features: moments, histograms, correlations or all of them, as in Stadler et al. (2022). In
+addition there is the distance from a target to its closest synthetic row.
 """
 
 from __future__ import annotations
@@ -16,53 +16,54 @@ import numpy.typing as npt
 
 from sklar.arrays import Floats, Ints
 from sklar.errors import MissingExtraError, UsageError
-from sklar.lab.attacks.distances import points
+from sklar.lab.attacks.distances import row_points
 from sklar.lab.attacks.regression import DesignLayout
 from sklar.lab.learning.learners import one_thread
 from sklar.lab.tables.table import CoarseGrid, ExactTable, ordered_values
 
 Matrix = npt.NDArray[Any]
-TREES, FEW_TREES = 60, 12
-"""Of forests that judge, and of those that only choose a feature set: more are steadier and slower."""
-ROUNDING = 1e-6
-"""Features are kept in single precision: a smaller spread, in units of their mean, is none."""
-FAR = 50.0
-"""Test features are clipped at so many standard deviations: far beyond what training saw, distances only drown the
-rest."""
-CELLS = 25
-"""Cells of a column of numbers in histograms: more show finer changes, and more of them by chance."""
-LABELS = 8
-"""Labels of a column whose indicators are correlated: features grow with its square."""
+ATTACK_TREES, SELECTION_TREES = 60, 12
+"""Trees of the forest that attacks, and of the one that only selects a feature set: more are steadier and slower."""
+MIN_RELATIVE_SPREAD = 1e-6
+"""Features whose standard deviation over their mean is smaller are constant: they are kept in single precision."""
+MAX_STANDARD_SCORE = 50.0
+"""Test features are clipped at this number of standard deviations: further out they would dominate all others."""
+HISTOGRAM_CELLS = 25
+"""Cells of a numeric column in histograms: more show finer changes, and more of them by chance."""
+MAX_CORRELATED_LABELS = 8
+"""Labels of a column whose indicators are correlated, at most: the number of features grows with its square."""
 CLASSIFIERS = ("forest", "plain-forest", "logistic", "neighbors", "svc")
 CLOSEST = "closest"
-TABLE_SETS = ("naive", "histogram", "correlation")
-PUBLISHED_SETS = (*TABLE_SETS, "ensemble")
-SETS = (*PUBLISHED_SETS, CLOSEST)
-"""Moments; shares of cells; correlations; all of these together; the row closest to a target."""
+TABLE_FEATURES = ("naive", "histogram", "correlation")
+PUBLISHED_FEATURES = (*TABLE_FEATURES, "ensemble")
+ALL_FEATURES = (*PUBLISHED_FEATURES, CLOSEST)
+"""Moments; cell shares; correlations; these three together; the row closest to a target."""
 
 
-def judge(name: str, train: Matrix, labels: Matrix, tests: list[Matrix], seed: int, trees: int = TREES) -> list[float]:
-    """Train on labelled tables, and tell for each group of tests the share that is said to have seen the target."""
+def classify_tables(
+    name: str, train: Matrix, labels: Matrix, tests: list[Matrix], seed: int, trees: int = ATTACK_TREES
+) -> list[float]:
+    """Train on labelled tables; return for each group of tests the share classified as fitted with the target."""
     values = train.astype(np.float64)
     centre, spread = values.mean(axis=0), values.std(axis=0)
-    varying = spread > ROUNDING * np.abs(centre)
+    varying = spread > MIN_RELATIVE_SPREAD * np.abs(centre)
     if not varying.any():
         return [0.5 for _ in tests]
     centre, spread = centre[varying], spread[varying]
     model = make_classifier(name, seed, trees)
     with one_thread():
         model.fit((values[:, varying] - centre) / spread, labels)
-        # One call for all: a call costs more than rows do.
-        scaled = np.clip((np.concatenate(tests)[:, varying] - centre) / spread, -FAR, FAR)
-        said = model.predict(scaled)
+        # One call for all groups: the overhead of a call exceeds the cost of its rows.
+        scaled = (np.concatenate(tests)[:, varying] - centre) / spread
+        predicted = model.predict(np.clip(scaled, -MAX_STANDARD_SCORE, MAX_STANDARD_SCORE))
     ends = np.cumsum([len(test) for test in tests])[:-1]
-    return [float(group.mean()) for group in np.split(said, ends)]
+    return [float(group.mean()) for group in np.split(predicted, ends)]
 
 
 def require_classifier(name: str) -> None:
-    """Refuse unknown names, and tell the extra to install when scikit-learn is absent."""
+    """Reject unknown names, and name the extra to install when scikit-learn is missing."""
     if name not in CLASSIFIERS:
-        raise UsageError(f"there is no classifier '{name}'; known are {', '.join(CLASSIFIERS)}.")
+        raise UsageError(f"there is no classifier '{name}'; choose one of {', '.join(CLASSIFIERS)}.")
     try:
         importlib.import_module("sklearn")
     except ImportError:
@@ -72,15 +73,15 @@ def require_classifier(name: str) -> None:
 
 
 def make_classifier(name: str, seed: int, trees: int) -> Any:
-    """A classifier of this seed and, for forests, number of trees."""
+    """Create a classifier; `trees` is used by forests only."""
     from sklearn import ensemble, linear_model, neighbors, svm
 
     match name:
         case "forest":
             return ensemble.RandomForestClassifier(trees, min_samples_leaf=4, random_state=seed, n_jobs=1)
         case "plain-forest":
-            # As the library makes it, where it judges; where it only chooses a feature set, as quick as ours.
-            count = 100 if trees == TREES else trees
+            # The library's default for the attack itself; the selection of a feature set may be quicker.
+            count = 100 if trees == ATTACK_TREES else trees
             return ensemble.RandomForestClassifier(count, random_state=seed, n_jobs=1)
         case "logistic":
             return linear_model.LogisticRegression(max_iter=500, C=0.1, random_state=seed)
@@ -91,12 +92,12 @@ def make_classifier(name: str, seed: int, trees: int) -> Any:
 
 
 def table_features(table: ExactTable, tables: int, grid: CoarseGrid, layout: DesignLayout) -> dict[str, Floats]:
-    """Features of each of so many tables of equal size that lie one after the other in one table."""
+    """Compute the features of `tables` tables of equal size that are stacked in one table."""
     size = table.rows // tables
     ordered = [name for name in table.names if name not in layout.shown]
-    values = [_filled(ordered_values(table, name)[: size * tables].reshape(tables, size)) for name in ordered]
+    values = [_impute_means(ordered_values(table, name)[: size * tables].reshape(tables, size)) for name in ordered]
     codes = {name: table.codes[name][: size * tables].reshape(tables, size) for name in table.names}
-    shares = {name: _shares(grid.lookups[name][codes[name]], grid.sizes[name]) for name in table.names}
+    shares = {name: _cell_shares(grid.lookups[name][codes[name]], grid.sizes[name]) for name in table.names}
     naive = [f for x in values for f in (x.mean(axis=1), np.median(x, axis=1), x.var(axis=1))]
     for name in layout.shown:
         naive += [(shares[name] > 0).sum(axis=1), shares[name].argmax(axis=1), shares[name].max(axis=1)]
@@ -108,22 +109,22 @@ def table_features(table: ExactTable, tables: int, grid: CoarseGrid, layout: Des
 
 
 def closest_features(table: ExactTable, tables: int, real: ExactTable, targets: Ints) -> Floats:
-    """For each table and target, the log of the distance to the closest row: shape (tables, targets)."""
+    """Compute the log distance to the closest row for each table and target: shape (tables, targets)."""
     size = table.rows // tables
     people = real.take(targets)
-    rows, places = points(real, [table, people])
+    rows, places = row_points(real, [table, people])
     labels = [name for name in real.names if not real.schema[name].ordered]
     out = np.empty((tables, len(targets)))
     for at in range(len(targets)):
-        gaps = ((rows.numbers - places.numbers[at]) ** 2).sum(axis=1)
+        squared = ((rows.numbers - places.numbers[at]) ** 2).sum(axis=1)
         for name in labels:
-            gaps = gaps + (table.codes[name] != people.codes[name][at])
-        out[:, at] = np.log(np.sqrt(gaps[: size * tables].reshape(tables, size).min(axis=1)) + 1e-6)
+            squared = squared + (table.codes[name] != people.codes[name][at])
+        out[:, at] = np.log(np.sqrt(squared[: size * tables].reshape(tables, size).min(axis=1)) + 1e-6)
     return out
 
 
-def _filled(values: Floats) -> Floats:
-    """Null becomes the mean of the known values of its table."""
+def _impute_means(values: Floats) -> Floats:
+    """Replace each null by the mean of its table."""
     null = np.isnan(values)
     if not null.any():
         return values
@@ -131,15 +132,15 @@ def _filled(values: Floats) -> Floats:
     return np.where(null, np.where(null, 0.0, values).sum(axis=1, keepdims=True) / known, values)
 
 
-def _shares(cells: Ints, size: int) -> Floats:
+def _cell_shares(cells: Ints, size: int) -> Floats:
     tables, rows = cells.shape
     flat = (cells + np.arange(tables)[:, None] * size).ravel()
     return np.bincount(flat, minlength=tables * size).reshape(tables, size) / rows
 
 
 def _correlations(values: list[Floats], codes: dict[str, Ints], layout: DesignLayout) -> Floats:
-    marks = [(codes[name] == code).astype(float) for name, shown in layout.shown.items() for code in shown[:LABELS]]
-    columns = [*values, *marks]
+    labels = [(name, code) for name, shown in layout.shown.items() for code in shown[:MAX_CORRELATED_LABELS]]
+    columns = [*values, *((codes[name] == code).astype(float) for name, code in labels)]
     if len(columns) < 2:
         return np.zeros((len(next(iter(codes.values()))), 0))
     cube = np.stack(columns, axis=2)
@@ -151,23 +152,23 @@ def _correlations(values: list[Floats], codes: dict[str, Ints], layout: DesignLa
     return products[:, first, second]
 
 
-def judge_by_threshold(without: Matrix, with_it: Matrix, tests: Sequence[Matrix]) -> list[float]:
-    """The share of each group of tests that lies below a threshold learned from tables without and with the target."""
+def classify_by_threshold(without: Matrix, with_it: Matrix, tests: Sequence[Matrix]) -> list[float]:
+    """Return the share of each group of tests below a threshold learned from tables without and with the target."""
     limit = find_threshold(np.ravel(without), np.ravel(with_it))
     return [float((np.ravel(test) <= limit).mean()) for test in tests]
 
 
 def find_threshold(without: Matrix, with_it: Matrix) -> float:
-    """A value below which tables with the target lie more often than tables without it.
+    """Find the value below which tables with the target lie more often than tables without it.
 
-    The advantage of a threshold is the difference of the two shares below it. Of all thresholds whose advantage is
-    within one standard error of the greatest, the one in the widest gap between values is taken: with few shadow
-    models the greatest advantage owes much to chance. Below all values if nothing is gained.
+    The advantage of a threshold is the difference of the two shares below it. Among the thresholds whose advantage is
+    within one standard error of the greatest, the one in the widest gap between values is chosen: with few shadow
+    models the greatest advantage is partly chance. Returns -inf if no threshold has an advantage.
     """
     values = np.unique(np.concatenate([without, with_it]))
     hits = np.searchsorted(np.sort(with_it), values, "right") / len(with_it)
     alarms = np.searchsorted(np.sort(without), values, "right") / len(without)
-    gains = (hits - alarms)[:-1]  # above the last value, all tables look alike
+    gains = (hits - alarms)[:-1]  # both shares are 1 at the last value
     if not len(gains) or gains.max() <= 0:
         return -math.inf
     best = int(np.argmax(gains))
@@ -178,6 +179,6 @@ def find_threshold(without: Matrix, with_it: Matrix) -> float:
 
 
 def _variance(share: float, trials: int) -> float:
-    """Of a share, drawn towards one half by two trials: a share of 0 or 1 in few trials is not certain."""
-    drawn = (share * trials + 1) / (trials + 2)
-    return drawn * (1 - drawn) / trials
+    """Return the variance of a share, shrunk towards 1/2 so that 0 and 1 in few trials are not certain."""
+    shrunk = (share * trials + 1) / (trials + 2)
+    return shrunk * (1 - shrunk) / trials

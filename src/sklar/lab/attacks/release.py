@@ -1,4 +1,4 @@
-"""Attack a synthetic table as an adversary would: every number with its interval, a baseline and a control."""
+"""Attack a synthetic table: every number with an interval, a baseline and a control."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklar.given_numbers import is_number, is_whole
 from sklar.lab.attacks.attribute import infer_attributes
 from sklar.lab.attacks.closeness import find_copies, monte_carlo
 from sklar.lab.attacks.result import LABEL, Attacked, AttackResult, Progress
-from sklar.lab.attacks.singling_out import link, single_out
+from sklar.lab.attacks.singling_out import link_records, single_out
 from sklar.notebook import notebook_bar
 from sklar.report.page import NOTICE, write_page
 from sklar.sample.rng import substreams
@@ -29,32 +29,22 @@ TABLE_ATTACKS: dict[str, Callable[..., AttackResult]] = {
     "membership": monte_carlo,
     "copies": find_copies,
     "singling-out": single_out,
-    "linkability": link,
+    "linkability": link_records,
     "attribute": infer_attributes,
 }
-"""Name to attack: (tables, *, and options of its own)."""
-ON_METHODS = frozenset(
-    [
-        "levels",
-        "settings",
-        "profile",
-        "changes",
-        "state",
-        "workers",
-        "random_targets",
-        "features",
-        "classifier",
-        "published",
-    ]
-)
+"""Attack functions by name: (tables, **options)."""
+METHOD_OPTIONS = frozenset(
+    ("levels", "settings", "profile", "changes", "state", "workers", "random_targets", "features", "classifier",
+     "published")
+)  # fmt: skip
 """Options that only attacks on a method have."""
 Check = tuple[Callable[[Any], bool], str]
-"""Whether a value will do, and what is asked for, in words."""
+"""A predicate that valid values satisfy, and a description of valid values."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Attack(AttackResult):
-    """What one attack found. Computed from real rows without noise: not private.
+    """The result of one attack. Computed from real rows without noise: not private.
 
     Attributes:
         rows: Rows of the tables, by role.
@@ -67,7 +57,7 @@ class Attack(AttackResult):
     name: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
+        """Return plain data for JSON."""
         return {"notice": NOTICE, "name": self.name, "rows": dict(self.rows), **AttackResult.to_dict(self)}
 
     def html(self, path: str | PathLike[str]) -> None:
@@ -98,71 +88,69 @@ def attack(
         real: The table that was learned from.
         synthetic: The synthetic table.
         schema: Public facts about the columns, or the path of a schema file.
-        holdout: Real rows that the synthesizer never saw. Without it, what cannot be measured is told.
+        holdout: Real rows that the synthesizer never saw. Without it, the result lists what could not be measured.
         name: What to call the release in reports.
         seed: Fixes targets, subsamples and ties (never privacy noise).
         read: How to read the real tables: delimiter, encoding, null_values.
-        read_synthetic: The same for the synthetic table.
-        progress: Told what is being computed, and the fraction that is done.
+        read_synthetic: How to read the synthetic table.
+        progress: Called with the current step and the fraction completed.
         options: Options of the attack, as targets=500; see docs/attacks.md.
     """
     from sklar.lab.tables.reading import read_tables
 
     require_option(kind, "seed", seed)
-    run = _find(kind, options)
+    run = _find_attack(kind, options)
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
-    tell = progress or notebook_bar("attacking") or (lambda what, fraction: None)
-    tell("reading the tables", 0.0)
+    report = progress or notebook_bar("attacking") or (lambda what, fraction: None)
+    report("reading the tables", 0.0)
     exact, table, held = read_tables(real, synthetic, holdout, facts, seed, read, read_synthetic)
-    tables = Attacked(real=exact, synthetic=table, holdout=held, rng=substreams(seed, 4)[3], done=tell)
+    tables = Attacked(real=exact, synthetic=table, holdout=held, rng=substreams(seed, 4)[3], done=report)
     result = run(tables, **options)
-    tell("done", 1.0)
-    return found_by(result, rows=rows_by_role(exact, table, held), schema=facts, name=name or "synthetic")
+    report("done", 1.0)
+    return attach_context(result, rows=rows_by_role(exact, table, held), schema=facts, name=name or "synthetic")
 
 
-def found_by(result: AttackResult, *, rows: Mapping[str, int], schema: Schema, name: str) -> Attack:
-    """What an attack found, with what it was made on."""
+def attach_context(result: AttackResult, *, rows: Mapping[str, int], schema: Schema, name: str) -> Attack:
+    """Add the tables, schema and name of the release or method to the result of an attack."""
     return Attack(**{f.name: getattr(result, f.name) for f in fields(result)}, rows=rows, schema=schema, name=name)
 
 
 def rows_by_role(real: ExactTable, synthetic: ExactTable, holdout: ExactTable | None) -> dict[str, int]:
-    """How many rows the tables have."""
+    """Return the number of rows of each table."""
     tables = {"real": real, "synthetic": synthetic, "holdout": holdout}
     return {role: table.total for role, table in tables.items() if table is not None}
 
 
 def require_attacks(kinds: Sequence[str], sensitive: Sequence[str], holdout: bool) -> None:
-    """Refuse attacks on a table that do not exist, or lack what they need, before any work is done."""
+    """Reject unknown attacks and attacks that lack an input they need, before any work is done."""
     for kind in kinds:
-        _find(kind, {})
+        _find_attack(kind, {})
         if kind == "membership" and not holdout:
-            raise UsageError(
-                "the attack 'membership' cannot be measured without a hold-out; give one, or leave it out."
-            )
+            raise UsageError("the attack 'membership' needs a hold-out table; give one, or leave the attack out.")
         if kind == "attribute" and not sensitive:
-            raise UsageError("the attack 'attribute' needs to know which columns are sensitive.")
+            raise UsageError("the attack 'attribute' needs the names of sensitive columns.")
 
 
 def attack_tables(
     real: ExactTable, synthetic: ExactTable, holdout: ExactTable | None, kinds: Sequence[str], sensitive: Sequence[str],
     seed: int, done: Progress = lambda what, fraction: None,
 ) -> tuple[AttackResult, ...]:  # fmt: skip
-    """Several attacks with their default options on tables that are read already; `done` is told how far they are."""
+    """Run several attacks with default options on tables in memory; `done` receives the progress."""
     options: dict[str, dict[str, Any]] = {"attribute": {"sensitive": tuple(sensitive)}}
     streams = substreams(seed, 4 + len(kinds))[4:]
     found: list[AttackResult] = []
     for at, (kind, rng) in enumerate(zip(kinds, streams, strict=True)):
 
-        def tell(what: str, fraction: float, at: int = at, kind: str = kind) -> None:
+        def report(what: str, fraction: float, at: int = at, kind: str = kind) -> None:
             done(f"attack {kind}, {what}", (at + fraction) / len(kinds))
 
-        tables = Attacked(real=real, synthetic=synthetic, holdout=holdout, rng=rng, done=tell)
-        tell("starting", 0.0)
+        tables = Attacked(real=real, synthetic=synthetic, holdout=holdout, rng=rng, done=report)
+        report("starting", 0.0)
         found.append(TABLE_ATTACKS[kind](tables, **options.get(kind, {})))
     return tuple(found)
 
 
-def _find(kind: str, options: Mapping[str, Any]) -> Callable[..., AttackResult]:
+def _find_attack(kind: str, options: Mapping[str, Any]) -> Callable[..., AttackResult]:
     if kind not in TABLE_ATTACKS:
         raise UsageError(
             f"there is no attack '{kind}'; the attacks are: {', '.join(TABLE_ATTACKS)}; on a method, see attack_method."
@@ -174,24 +162,24 @@ def _find(kind: str, options: Mapping[str, Any]) -> Callable[..., AttackResult]:
 def write_attack_report(
     attacks: Sequence[Attack], path: str | PathLike[str], plot: Tradeoff | None = None, choice: Any = None
 ) -> None:
-    """Write one report on one or several attacks, with a privacy-utility plot and a choice of level if there are."""
+    """Write one report on one or several attacks, with an optional privacy-utility plot and choice of level."""
     values = {"title": "Attacks on the release", "label": LABEL, "attacks": attacks, "plot": plot, "choice": choice}
     write_page(path, "attacks.html", **values)
 
 
 def refuse_unknown_options(kind: str, run: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """Options that the attack does not have are refused by name, and values that no attack could take."""
+    """Reject options that the attack does not have, and values that are invalid for it."""
     known = {p.name: p.default for p in inspect.signature(run).parameters.values() if p.kind is p.KEYWORD_ONLY}
     for name, value in options.items():
         if name not in known:
-            hint = " It belongs to attacks on a method: see attack_method." if name in ON_METHODS else ""
+            hint = " It belongs to attacks on a method: see attack_method." if name in METHOD_OPTIONS else ""
             raise UsageError(f"the attack '{kind}' has no option '{name}'; its options are: {', '.join(known)}.{hint}")
         if value is not None or known[name] is not None:
             require_option(kind, name, value)
 
 
 def require_option(kind: str, name: str, value: Any) -> None:
-    """Refuse a value of the wrong kind."""
+    """Reject an invalid value of an option."""
     check = CHECKS.get(f"{kind}.{name}") or CHECKS.get(name)
     if check is not None and not check[0](value):
         raise UsageError(f"{name} must be {check[1]}; found {value!r}.")
@@ -205,7 +193,7 @@ def _number(low: float, high: float, words: str) -> Check:
     return lambda value: is_number(value) and low < float(value) < high, words
 
 
-def _listed(inside: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _is_list_of(inside: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: (
         isinstance(value, Iterable) and not isinstance(value, str | Mapping) and all(map(inside, value))
     )
@@ -216,22 +204,22 @@ def _is(*kinds: type) -> Callable[[Any], bool]:
 
 
 TEXT: Check = (_is(str), "a word")
-NAMES: Check = (lambda value: isinstance(value, str) or _listed(_is(str))(value), "a name or a list of names")
-PLACES: Check = (_listed(lambda x: is_whole(x, 0)), "a list of rows, as [3, 17]")
+NAMES: Check = (lambda value: isinstance(value, str) or _is_list_of(_is(str))(value), "a name or a list of names")
+ROW_NUMBERS: Check = (_is_list_of(lambda x: is_whole(x, 0)), "a list of rows, as [3, 17]")
 CHECKS: dict[str, Check] = {
     "seed": _whole(0), "iterations": _whole(1), "cells": _whole(2), "guesses": _whole(1), "bootstraps": _whole(2),
-    "random_targets": _whole(0), "workers": _whole(1), "targets": _whole(1), "shadow.targets": PLACES,
+    "random_targets": _whole(0), "workers": _whole(1), "targets": _whole(1), "shadow.targets": ROW_NUMBERS,
     "published": (_is(bool), "True or False"),
-    "attribute.targets": PLACES, "distance": TEXT, "profile": TEXT, "classifier": TEXT, "sensitive": NAMES,
+    "attribute.targets": ROW_NUMBERS, "distance": TEXT, "profile": TEXT, "classifier": TEXT, "sensitive": NAMES,
     "features": NAMES, "singling-out.columns": _whole(1),
     "linkability.columns": (
-        lambda value: _listed(_listed(_is(str)))(value) and len(list(value)) == 2, "two lists of columns"
+        lambda value: _is_list_of(_is_list_of(_is(str)))(value) and len(list(value)) == 2, "two lists of columns"
     ),
     "tolerance": _number(0.0, 1.0, "a number between 0 and 1"),
     "epsilon": _number(0.0, math.inf, "a number above 0"),
     "changes": (_is(Mapping), "parameters of the profile by name, as {'iterations': 5}"),
     "settings": (_is(Mapping), "settings of the method by name, as {'epsilon': 1.0}"),
-    "levels": (_listed(lambda x: is_whole(x, 1)), "a list of truncation levels, as [1, 5, 10]"),
+    "levels": (_is_list_of(lambda x: is_whole(x, 1)), "a list of truncation levels, as [1, 5, 10]"),
     "state": (_is(str, PathLike), "the path of a folder"),
 }  # fmt: skip
-"""By option, or by attack and option where options of one name differ; how values are refused before any work."""
+"""Checks of option values by option, or by attack and option where attacks differ."""

@@ -1,6 +1,6 @@
-"""What an attack on a table is handed, and what every attack finds.
+"""Input and result of an attack on a table.
 
-Each number has an interval, and stands beside what an attacker without the release reaches and beside a control.
+Each number has an interval, a baseline (an attacker without the release) and a control (people outside the table).
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from sklar import notebook
-from sklar.lab.intervals import LEVEL, Estimate, exactly
+from sklar.lab.intervals import LEVEL, Estimate, exact_estimate
 from sklar.lab.tables.table import ExactTable
 from sklar.report.page import NOTICE
 
 LABEL = "a lower bound on risk: an attack that fails proves nothing"
 Progress = Callable[[str, float], None]
-"""Told what is being done, and the fraction that is done."""
+"""Callback with the current step and the fraction completed."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Attacked:
-    """What an attack on a release is handed.
+    """The input of an attack on a release.
 
     Attributes:
         real: The table the synthesizer learned from.
         synthetic: The table under attack.
         holdout: Real rows the synthesizer never saw, for the control.
         rng: Picks rows and breaks ties.
-        done: Told how far it is.
+        done: Called with the progress.
     """
 
     real: ExactTable
@@ -41,16 +41,16 @@ class Attacked:
     done: Progress = lambda what, fraction: None
 
     def control(self, measure: Callable[[ExactTable], T]) -> T | None:
-        """What the same attack reaches against the hold-out, if there is one."""
+        """Measure the attack on the hold-out table, if there is one."""
         return None if self.holdout is None else measure(self.holdout)
 
     def missing(self, *sentences: str) -> tuple[str, ...]:
-        """What cannot be told without a hold-out."""
+        """Return the sentences about what a missing hold-out table leaves open, if it is missing."""
         return sentences if self.holdout is None else ()
 
 
-def shuffled(table: ExactTable, names: Sequence[str], rng: np.random.Generator) -> ExactTable:
-    """The table with these columns shuffled, each by itself: the margins stay, what ties them to other columns goes."""
+def shuffle_columns(table: ExactTable, names: Sequence[str], rng: np.random.Generator) -> ExactTable:
+    """Shuffle each of these columns by itself: margins stay, dependence on other columns is removed."""
     orders = {name: rng.permutation(table.rows) for name in names}
     codes = {name: table.codes[name][order] for name, order in orders.items()}
     numbers = {name: table.numbers[name][order] for name, order in orders.items() if name in table.numbers}
@@ -58,7 +58,7 @@ def shuffled(table: ExactTable, names: Sequence[str], rng: np.random.Generator) 
 
 
 def five_numbers(values: Any) -> list[float]:
-    """Least value, quartiles and greatest value, for a box plot."""
+    """Return minimum, quartiles and maximum, for a box plot."""
     return [float(x) for x in np.quantile(np.ravel(values), [0, 0.25, 0.5, 0.75, 1])]
 
 
@@ -69,13 +69,13 @@ class Number:
     Attributes:
         name: Short name, as in JSON.
         title: Plain name, as in reports.
-        says: What it means, in one sentence.
-        attack: What the attacker reaches with the release.
-        baseline: What an attacker reaches who does not have it.
-        control: What the same attack reaches against people who are not in the real table: hold-out rows.
-        ideal: The value of a release that gives nothing away.
-        worse: Which way is worse.
-        trials: How many guesses, targets or games it rests on.
+        says: Its meaning, in one sentence.
+        attack: Success of the attacker with the release.
+        baseline: Success of an attacker without it.
+        control: Success of the attack on people who are not in the real table: hold-out rows.
+        ideal: The value of a release that reveals nothing.
+        worse: Direction that is worse.
+        trials: Number of guesses, targets or games behind it.
     """
 
     name: str
@@ -90,27 +90,27 @@ class Number:
 
     @property
     def alarming(self) -> bool:
-        """Whether the attack is worse than the control (or else the ideal or the baseline), beyond chance."""
-        limit = self.control or (self.baseline if self.ideal is None else exactly(self.ideal))
+        """Check whether the attack is significantly worse than the control (or else the ideal or the baseline)."""
+        limit = self.control or (self.baseline if self.ideal is None else exact_estimate(self.ideal))
         if limit is None:
             return False
         return self.attack.low > limit.high if self.worse == "higher" else self.attack.high < limit.low
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
+        """Return plain data for JSON."""
         return {**asdict(self), "label": LABEL, "alarming": self.alarming}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AttackResult:
-    """What one attack found. Computed from real rows without noise: not private.
+    """The numbers of one attack. Computed from real rows without noise: not private.
 
     Attributes:
         kind: The attack.
         title: Its plain name.
-        numbers: What was measured.
+        numbers: The measured numbers.
         missing: What could not be measured, and why, in plain sentences.
-        settings: The parameters it ran with.
+        settings: The parameters of the run.
         details: Plain data behind the numbers: by target, level, column.
         level: Confidence of the intervals.
     """
@@ -124,21 +124,25 @@ class AttackResult:
     level: float = LEVEL
 
     def __getitem__(self, name: str) -> Number:
-        """A number by name."""
+        """Return a number by name."""
         return {number.name: number for number in self.numbers}[name]
+
+    def __repr__(self) -> str:
+        """Return the verdict; `to_dict()` has all numbers."""
+        return "\n".join(self.verdict)
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        """What the numbers mean, in plain sentences."""
+        """Interpret the numbers in plain sentences."""
         caught = [number for number in self.numbers if number.alarming]
         if not self.numbers:
             return (f"{self.title}: nothing could be measured.",)
         if not caught:
             return (f"{self.title}: this attack found nothing beyond chance ({LABEL}).",)
-        return tuple(f"{self.title}: this attack works: {n.title} {_words(n)} ({LABEL})." for n in caught)
+        return tuple(f"{self.title}: this attack works: {n.title} {_describe_number(n)} ({LABEL})." for n in caught)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
+        """Return plain data for JSON."""
         return {
             "kind": self.kind, "title": self.title, "label": LABEL, "confidence": self.level,
             "verdict": list(self.verdict), "missing": list(self.missing), "settings": dict(self.settings),
@@ -157,11 +161,10 @@ class AttackResult:
         )
 
 
-def _words(number: Number) -> str:
-    attack = number.attack
-    beside = number.control or number.baseline
+def _describe_number(number: Number) -> str:
+    attack, reference = number.attack, number.control or number.baseline
     text = f"is {attack.value:.3f} (interval {attack.low:.3f} to {attack.high:.3f})"
-    if beside is not None:
+    if reference is not None:
         who = "rows that are not in the table" if number.control is not None else "an attacker without the release"
-        return f"{text}, against {beside.value:.3f} for {who}"
-    return text if number.ideal is None else f"{text}, where {number.ideal:g} would give nothing away"
+        return f"{text}, against {reference.value:.3f} for {who}"
+    return text if number.ideal is None else f"{text}, where {number.ideal:g} would reveal nothing"

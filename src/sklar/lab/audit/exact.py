@@ -1,7 +1,7 @@
-"""The exact sums and the exact scores of what a method asked for, on public tables: written down once more, plainly.
+"""An independent implementation of the exact values and scores of a method's queries on public tables.
 
-Nothing here is shared with what the Door computes. So an audit that finds the releases to be these numbers plus the
-stated noise has checked the numbers too. What depends on a keyed sample of the rows (blocks, sampled taus) is left out.
+No code is shared with the Door. An audit that finds the releases to be these numbers plus the stated noise has
+therefore checked the numbers, too. Queries on a keyed sample of the rows (blocks, sampled taus) are not implemented.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sklar.release.blocks import BlockMeans
 from sklar.release.choices import Score, SplitNorms, TableDistance, TailNorms
 from sklar.release.coefficients import BASIS_BITS, Coefficients
 from sklar.release.counts import Counts, Interaction, PairCounts, Partitioned
+from sklar.release.distances import Distances
 from sklar.release.measurements import Query, SumsQuery
 from sklar.release.scores import SCORE_BITS, Scores
 from sklar.release.sphere import Contrasts, PairSums, StarSums
@@ -28,7 +29,7 @@ Codes = Mapping[str, npt.NDArray[Any]]
 
 
 def exact_values(query: Query, codes: Codes) -> Floats | None:
-    """The exact whole numbers of a query, its tables one after the other; None for those that are left out."""
+    """Return the exact whole numbers of a query, its tables concatenated; None if it is not implemented."""
     if isinstance(query, PairCounts):
         shape = query.shape
         groups = [partition[codes[name]] for name, partition in zip(query.columns, query.partitions, strict=True)]
@@ -43,7 +44,7 @@ def exact_values(query: Query, codes: Codes) -> Floats | None:
 
 
 def table_counts(query: Partitioned, codes: Codes) -> Floats:
-    """The counts of a table, cell by cell."""
+    """Count the rows in each cell of a table."""
     groups = [partition[codes[name]] for name, partition in zip(query.columns, query.partitions, strict=True)]
     return _counts(groups, query.shape)
 
@@ -54,31 +55,36 @@ def _counts(groups: Sequence[npt.NDArray[Any]], shape: Sequence[int]) -> Floats:
 
 
 def choice_scores(score: Score, codes: Codes) -> Floats:
-    """The exact scores of the candidates of a choice."""
+    """Return the exact scores of the candidates of a choice."""
     return exact_scores(score, [table_counts(table, codes) for table in score.tables])
 
 
 def exact_sums(feature: SumsQuery, codes: Codes) -> Floats | None:
-    """The vector of a feature, in whole units of its resolution; None for those that are left out."""
-    if isinstance(feature, StarSums):
-        return _star(feature, codes)
-    if isinstance(feature, PairSums):
-        return _pairs(feature, codes)
-    if isinstance(feature, Coefficients):
-        return _coefficients(feature, codes)
-    if isinstance(feature, Agreements):
-        return np.array(
-            [float(np.sum(codes[a] == codes[b])) for a, b in zip(feature.first, feature.second, strict=True)]
-        )
-    if isinstance(feature, SampledTaus | BlockMeans):
-        return None
-    if isinstance(feature, TauVector):
-        return _orders(feature, codes)
-    raise TypeError(f"an audit does not know the exact values of {type(feature).__name__}")
+    """Return the vector of a feature in whole units of its resolution; None if it is not implemented."""
+    match feature:
+        case StarSums():
+            return _star_sums(feature, codes)
+        case PairSums():
+            return _pair_sums(feature, codes)
+        case Coefficients():
+            return _coefficients(feature, codes)
+        case Agreements():
+            pairs = zip(feature.first, feature.second, strict=True)
+            return np.array([float(np.sum(codes[a] == codes[b])) for a, b in pairs])
+        case Distances() if feature.expected is not None:
+            expected = np.split(feature.expected, np.cumsum(feature.cells)[:-1])
+            tables = zip(feature.tables, expected, strict=True)
+            return np.array([np.abs(table_counts(table, codes) - own).sum() for table, own in tables])
+        case SampledTaus() | BlockMeans() | Distances():
+            return None
+        case TauVector():
+            return _concordances(feature, codes)
+        case _:
+            raise TypeError(f"an audit has no exact values of {type(feature).__name__}")
 
 
 def _points(scores: Scores, codes: Codes) -> Floats:
-    """Rows on the sphere of radius sqrt(d), one line each, rounded toward zero to multiples of 2^-10."""
+    """Project rows to the sphere of radius sqrt(d), rounded toward zero to multiples of 2^-10."""
     read = zip(scores.columns, scores.lookups, strict=True)
     k = np.array([lookup[codes[name]] for name, lookup in read], dtype=np.int64).reshape(scores.count, -1).T
     norm = np.maximum((k * k).sum(axis=1, keepdims=True), 1)
@@ -87,13 +93,13 @@ def _points(scores: Scores, codes: Codes) -> Floats:
 
 
 def _weights(contrasts: Contrasts | None, codes: Codes) -> Floats:
-    """One line a contrast; without any, each row counts once."""
+    """Return one weight vector per contrast; without contrasts, every row has weight 1."""
     if contrasts is None:
         return np.ones((1, len(next(iter(codes.values())))))
     return np.array([lookup[codes[contrasts.column]] for lookup in contrasts.lookups], dtype=np.float64)
 
 
-def _star(feature: StarSums, codes: Codes) -> Floats:
+def _star_sums(feature: StarSums, codes: Codes) -> Floats:
     weights = _weights(feature.contrasts, codes)
     parts = [weights @ _points(feature.scores, codes)] if feature.scores.count else []
     for name, levels, count in zip(feature.nominal, feature.levels, feature.level_counts, strict=True):
@@ -101,7 +107,7 @@ def _star(feature: StarSums, codes: Codes) -> Floats:
     return np.concatenate(parts, axis=1).ravel()
 
 
-def _pairs(feature: PairSums, codes: Codes) -> Floats:
+def _pair_sums(feature: PairSums, codes: Codes) -> Floats:
     points = _points(feature.scores, codes)
     upper = np.triu_indices(feature.scores.count, 1)
     return np.concatenate([((points.T * line) @ points)[upper] for line in _weights(feature.contrasts, codes)])
@@ -122,17 +128,16 @@ def _coefficients(feature: Coefficients, codes: Codes) -> Floats:
     return np.concatenate([level, *found])
 
 
-def _orders(feature: TauVector, codes: Codes) -> Floats:
-    """Concordant minus discordant pairs of rows, by comparing all rows with all."""
-    ranks = [
-        lookup[codes[name]].astype(np.int64) for name, lookup in zip(feature.columns, feature.lookups, strict=True)
-    ]
+def _concordances(feature: TauVector, codes: Codes) -> Floats:
+    """Count concordant minus discordant pairs of rows by comparing all rows with all."""
+    read = zip(feature.columns, feature.lookups, strict=True)
+    ranks = [lookup[codes[name]].astype(np.int64) for name, lookup in read]
     signs = [np.sign(rank[:, None] - rank) for rank in ranks]
     return np.array([float((a * b).sum()) / 2 for a, b in combinations(signs, 2)])
 
 
 def exact_scores(score: TableDistance | TailNorms | SplitNorms, tables: Sequence[Floats]) -> Floats:
-    """The score of each candidate, from the exact counts that it is about."""
+    """Compute the score of each candidate from its exact counts."""
     if isinstance(score, TableDistance):
         bonuses = score.bonuses or (0.0,) * len(score.candidates)
         scored = zip(tables, score.candidates, bonuses, strict=True)
@@ -142,11 +147,11 @@ def exact_scores(score: TableDistance | TailNorms | SplitNorms, tables: Sequence
 
         power = np.asarray(dct(tables[0], norm="ortho")) ** 2
         return np.array([-np.sqrt(power[k + 1 :].sum()) - more for k, more in enumerate(score.penalties)])
-    return _splits(score, tables[0][: score.end])
+    return _split_scores(score, tables[0][: score.end])
 
 
-def _splits(score: SplitNorms, counts: Floats) -> Floats:
-    """Minus the distance from the means of the best runs, for every beginning of the last one."""
+def _split_scores(score: SplitNorms, counts: Floats) -> Floats:
+    """Return minus the distance from the means of the best runs, for every start of the last run."""
     error = {(a, b): float(((counts[a:b] - counts[a:b].mean()) ** 2).sum())
              for a, b in combinations(range(len(counts) + 1), 2)}  # fmt: skip
     best = {end: error[0, end] for end in range(1, len(counts))}
@@ -157,10 +162,11 @@ def _splits(score: SplitNorms, counts: Floats) -> Floats:
 
 
 def choice_terms(one: Floats, other: Floats, scale: float, picked: Sequence[int]) -> tuple[float, float]:
-    """Log-likelihood ratio of a choice by Gumbel noise of this scale, and its variance, pick by pick.
+    """Return the log-likelihood ratio of a choice by Gumbel noise of this scale, and its variance, summed over picks.
 
-    Each pick is the largest of what is left, by an exponential mechanism: its probabilities are exp(score / scale) over
-    their sum. The ratio is centred, as those of Gaussian cells are: it has mean 0 on the first table to second order.
+    Each pick is the largest of the remaining candidates, an exponential mechanism with probabilities proportional to
+    exp(score / scale). The ratio is centred like that of Gaussian cells: to second order its mean is 0 on the first
+    table.
     """
     ratio = variance = 0.0
     left = np.ones(len(one), dtype=bool)

@@ -1,6 +1,6 @@
-"""Methods that promise nothing: published systems that see the rows, and references without noise.
+"""Methods without a privacy guarantee: published systems that read the rows, and references without noise.
 
-They take no budget and their models always say so; DP methods live in `sklar.methods`. Their defaults are what their
-papers publish; what is ours is an option whose docstring says so. Start with `registry`, the list, and `fit`, the way
-in; `tvine` (TVineSynth), `rvine`, `cop` and the room `shirley` are the systems.
+They take no budget, and their models always state that; DP methods are in `sklar.methods`. Their defaults are those of
+their papers; the docstring of an option that is our extension says "ours". Start with `registry`, the list, and `fit`,
+the entry point; `tvine` (TVineSynth), `rvine`, `cop` and the package `shirley` are the systems.
 """

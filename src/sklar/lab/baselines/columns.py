@@ -17,25 +17,25 @@ from sklar.schema.table import Schema
 
 Margins = Literal["quantiles", "smoothed"]
 """How columns become ranks and back. "quantiles", as in the software of TVineSynth: interpolated sample quantiles,
-every column of numbers continuous, labels in the order of the schema. "smoothed", ours: no rare number is repeated,
-numbers of few values are discrete, and labels are put into an order."""
-FEW_VALUES = 20
-"""Ours: numeric columns with at most so many different values are discrete, which is exact and takes longer to fit."""
-HEAVY_ATOM = 0.2
-"""Ours: numeric columns where one value, or null, has more than this share are discrete: most of their rows tie."""
+every numeric column continuous, labels in the order of the schema. "smoothed", ours: no rare number is reproduced,
+numeric columns with few values are discrete, and labels are sorted."""
+MAX_DISCRETE_VALUES = 20
+"""Ours: numeric columns with at most this number of different values are discrete: exact, but slower to fit."""
+MAX_CONTINUOUS_ATOM = 0.2
+"""Ours: numeric columns in which one value, or null, has a larger share are discrete, because most rows tie."""
 ROWS_PER_CELL = 10
-"""Ours: a base code seen this often keeps its own mass; others share that of a run of codes with about this many rows.
-More rows a cell repeat less of the rows, and blur more."""
+"""Ours: a base code with at least this number of rows keeps its own mass; others are merged into cells of about this
+number of rows. Larger cells reproduce less of the rows and blur more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class VineColumns:
-    """All columns of a table, ready for a vine.
+    """All columns of a table in the form that a vine is fitted to.
 
     Attributes:
         u: F(x) of each row in each column; ranks over rows + 1 in continuous columns.
         lower: F(x-); equal to u in continuous columns.
-        discrete: Which columns have atoms.
+        discrete: Mask of the columns with atoms.
     """
 
     margins: tuple[Margin, ...]
@@ -45,16 +45,16 @@ class VineColumns:
     discrete: Mask
 
 
-def vine_columns(
+def prepare_columns(
     table: ExactTable, names: tuple[str, ...], target: str | None = None, how: Margins = "smoothed"
 ) -> VineColumns:
-    """Margins, axes and pseudo-observations of the named columns.
+    """Compute margins, axes and pseudo-observations of the named columns.
 
-    Nulls of a number are put between the values where the rest of their rows points. Where margins are smoothed, labels
-    without an order are laid out by the mean rank of the response (by falling frequency without one), so that
-    neighbours on the axis are alike.
+    The nulls of a numeric column are placed between its values where the other columns of their rows predict them. With
+    smoothed margins, unordered labels are sorted by the mean rank of the response (by decreasing frequency without
+    one), so that neighbours on the axis are similar.
     """
-    response = None if target is None else mid_ranks(_numbers(table, target))
+    response = None if target is None else mid_ranks(_values_with_nulls_last(table, target))
     margins = tuple(column_margin(table.schema, name, table.codes[name], how) for name in names)
     places = null_places(table, names)
     discrete = np.array([is_discrete(table, name, how) for name in names], dtype=bool)
@@ -65,7 +65,7 @@ def vine_columns(
         order = np.arange(len(margin.mass))
         if how == "smoothed" and not table.schema[name].ordered:
             order = _label_order(table.codes[name], margin.mass, None if name == target else response)
-        scales.append(axis(margin, order, places.get(name)))
+        scales.append(lay_out_axis(margin, order, places.get(name)))
         low, high = atom_limits(scales[at], margin, table.codes[name])
         if discrete[at]:
             lower[:, at], u[:, at] = low, high
@@ -78,7 +78,7 @@ def vine_columns(
 
 
 def _open_ranks(values: Floats, low: Floats, known: Mask) -> Floats:
-    """Ranks over rows + 1 of the known values, moved up by the share of nulls that lie below them on the axis."""
+    """Return ranks over rows + 1 of the known values, shifted by the share of nulls below them on the axis."""
     rows, missing = len(values), int((~known).sum())
     ranks = mid_ranks(values)
     above = np.zeros(rows) if not missing else np.where(low >= low[~known][0], missing, 0)
@@ -86,16 +86,17 @@ def _open_ranks(values: Floats, low: Floats, known: Mask) -> Floats:
 
 
 def null_places(table: ExactTable, names: tuple[str, ...]) -> dict[str, float]:
-    """For each number with nulls, the quantile of its values at which the other columns would put the null rows.
+    """Predict for each numeric column with nulls the quantile of its values at which to place them.
 
-    Each other column predicts the rank of this one by its rank correlation; the prediction for the null rows is their
-    mean. Nulls that come by chance land in the middle, where they disturb the dependence least.
+    Each other column predicts the rank of this one by its rank correlation; the predictions for the null rows are
+    averaged. Nulls at random land in the middle, where they disturb the dependence least.
     """
     nullable = [name for name in names if name in table.numbers and np.isnan(table.numbers[name]).any()]
     if not nullable:
         return {}
-    ranks = {name: mid_ranks(_numbers(table, name)) / (table.rows + 1) - 0.5 for name in names if name not in nullable}
-    return {name: _null_place(table.numbers[name], list(ranks.values())) for name in nullable}
+    others = [_values_with_nulls_last(table, name) for name in names if name not in nullable]
+    ranks = [mid_ranks(values) / (table.rows + 1) - 0.5 for values in others]
+    return {name: _null_place(table.numbers[name], ranks) for name in nullable}
 
 
 def _null_place(values: Floats, others: list[Floats]) -> float:
@@ -109,20 +110,20 @@ def _null_place(values: Floats, others: list[Floats]) -> float:
 
 
 def pearson(left: Floats, right: Floats) -> float:
-    """Pearson's correlation; 0 with a constant column."""
+    """Return Pearson's correlation; 0 with a constant column."""
     return 0.0 if np.ptp(left) == 0 or np.ptp(right) == 0 else float(np.corrcoef(left, right)[0, 1])
 
 
 def is_discrete(table: ExactTable, name: str, how: Margins) -> bool:
-    """Labels are; where margins are smoothed, numbers too of which ranks would tie too often."""
+    """Check whether a column is discrete: labels, and with smoothed margins numbers with many ties."""
     if not table.schema[name].numeric:
         return True
     _, counts = np.unique(table.codes[name], return_counts=True)
-    return how == "smoothed" and (len(counts) <= FEW_VALUES or counts.max() > HEAVY_ATOM * table.rows)
+    return how == "smoothed" and (len(counts) <= MAX_DISCRETE_VALUES or counts.max() > MAX_CONTINUOUS_ATOM * table.rows)
 
 
-def axis(margin: Margin, order: Ints, null_place: float | None) -> Scale:
-    """The cells of a margin end to end in this order, nulls where they belong."""
+def lay_out_axis(margin: Margin, order: Ints, null_place: float | None) -> Scale:
+    """Lay out the cells of a margin in this order, with nulls at the given quantile."""
     if null_place is not None:  # the null code is the last cell
         reach = np.cumsum(margin.mass[:-1]) / max(1 - margin.mass[-1], 1e-12)
         order = np.insert(order[:-1], int(np.searchsorted(reach, null_place)), order[-1])
@@ -131,7 +132,7 @@ def axis(margin: Margin, order: Ints, null_place: float | None) -> Scale:
 
 
 def atom_limits(scale: Scale, margin: Margin, codes: NDArray[np.integer]) -> tuple[Floats, Floats]:
-    """F(x-) and F(x) of each row, x being its margin cell."""
+    """Return F(x-) and F(x) of each row, where x is its margin cell."""
     place = np.empty(len(scale.order), dtype=np.int64)
     place[scale.order] = np.arange(len(scale.order))
     cell = place[np.searchsorted(margin.starts, codes, side="right") - 1]
@@ -146,41 +147,39 @@ def _label_order(codes: NDArray[np.integer], mass: Floats, response: Floats | No
     return np.argsort(np.where(counts > 0, sums / np.maximum(counts, 1), np.inf), kind="stable")
 
 
-def _numbers(table: ExactTable, name: str) -> Floats:
-    """Values in their order; nulls after all others."""
-    values = table.numbers.get(name)
-    found = table.codes[name].astype(np.float64) if values is None else np.asarray(values, dtype=np.float64)
-    return np.where(np.isnan(found), np.inf, found)
+def _values_with_nulls_last(table: ExactTable, name: str) -> Floats:
+    values = np.asarray(table.numbers.get(name, table.codes[name]), dtype=np.float64)
+    return np.where(np.isnan(values), np.inf, values)
 
 
 def mid_ranks(values: Floats) -> Floats:
-    """Ranks from 1, equal values sharing the mean of theirs."""
+    """Return ranks from 1; ties share their mean rank. (Importing scipy.stats takes longer than a small fit.)"""
     _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2.0)[where]
 
 
 def column_margin(schema: Schema, name: str, codes: NDArray[np.integer], how: Margins) -> Margin:
-    """The shares of labels and nulls as they are, and those of numbers by sample quantiles, or smoothed.
+    """Estimate a margin: observed shares for labels and nulls, sample quantiles or smoothed cells for numbers.
 
-    Smoothed, a value shared by ten rows or more keeps its share, and the rest is cut into cells of about ten rows,
-    uniform inside. The outermost cells reach as far as the mean of their rows suggests (twice the mean excess), so that
-    no extreme value shows.
+    With smoothing, a value with ten rows or more keeps its share, and the rest is cut into cells of about ten rows,
+    uniform inside. The outermost cells extend to twice the mean excess of their rows, so that no extreme value is
+    reproduced.
     """
     column = schema[name]
     counts = np.bincount(codes, minlength=column.size).astype(np.float64)
     numbers = column.value_cells if column.numeric else 0
-    starts, mass = (_quantile_cells if how == "quantiles" else _cells)(counts[:numbers])
+    starts, mass = (_quantile_cells if how == "quantiles" else _smoothed_cells)(counts[:numbers])
     rest = np.arange(numbers, column.size)
     starts, mass = np.concatenate([starts, rest]), np.concatenate([mass, counts[numbers:]])
     return Margin(column=name, starts=starts, mass=mass, size=column.size)
 
 
 def _quantile_cells(counts: Floats) -> tuple[Ints, Floats]:
-    """Starts and masses of cells such that quantiles are the interpolated ones of the rows.
+    """Return starts and masses of cells whose quantiles are the interpolated sample quantiles.
 
-    Row k of n, by size, is the quantile at (k - 1/3) / (n + 1/3), straight lines between them (type 8 of Hyndman and
-    Fan 1996, as TVineSynth's software has it). In units of a row, equal rows put all but one on their code, the way to
-    the next code has one, spread evenly from the middle of the one to that of the other, and the ends have 2/3 more.
+    The k-th smallest of n rows is the quantile at (k - 1/3) / (n + 1/3), with linear interpolation between them (type 8
+    of Hyndman and Fan 1996, as in TVineSynth's software). In units of a row, equal rows put all but one on their code;
+    the interval to the next code has one, spread evenly from middle to middle; and the ends have 2/3 more.
     """
     seen = np.flatnonzero(counts)
     if not len(seen):
@@ -195,35 +194,35 @@ def _quantile_cells(counts: Floats) -> tuple[Ints, Floats]:
     return starts[inside], mass[inside] * rows / (rows + 1 / 3)
 
 
-def _cells(counts: Floats) -> tuple[Ints, Floats]:
-    """Starts and masses of cells over value codes: frequent codes alone, rare ones in runs of about ten rows."""
+def _smoothed_cells(counts: Floats) -> tuple[Ints, Floats]:
+    """Return starts and masses of cells over value codes: frequent codes alone, rare ones merged to about ten rows."""
     frequent = counts >= ROWS_PER_CELL
     edges = np.flatnonzero(np.diff(np.concatenate([[False], frequent, [False]]).astype(int)) != 0)
     borders = np.unique(np.concatenate([[0], edges, np.flatnonzero(frequent), [len(counts)]]))
     cells: list[tuple[int, float]] = []
     for low, high in pairwise(borders.tolist()):
-        cells += [(low, float(counts[low]))] if frequent[low] else _runs(counts, low, high)
+        cells += [(low, float(counts[low]))] if frequent[low] else _merge_rare_codes(counts, low, high)
     return np.array([start for start, _ in cells], dtype=np.int64), np.array([mass for _, mass in cells])
 
 
-def _runs(counts: Floats, low: int, high: int) -> list[tuple[int, float]]:
-    """The rare codes low..high-1 cut into cells of about ten rows, and what lies outside of the outermost."""
+def _merge_rare_codes(counts: Floats, low: int, high: int) -> list[tuple[int, float]]:
+    """Cut the rare codes low..high-1 into cells of about ten rows, with empty cells outside the outermost."""
     seen = low + np.flatnonzero(counts[low:high])
     rows = np.repeat(seen, counts[seen].astype(np.int64))
     groups = np.array_split(rows, max(len(rows) // ROWS_PER_CELL, 1))
     inner = [(int(a[-1]) + int(b[0]) + 1) // 2 for a, b in pairwise(groups)]
     cuts = np.unique([low, *inner, high])
     if len(rows) and low == 0:
-        cuts = _trim(cuts, groups[0])
+        cuts = _trim_first_cell(cuts, groups[0])
     if len(rows) and high == len(counts):
-        cuts = -_trim(-cuts[::-1], -1 - groups[-1])[::-1]
+        cuts = -_trim_first_cell(-cuts[::-1], -1 - groups[-1])[::-1]
     found = np.diff(np.searchsorted(np.clip(rows, cuts[0], cuts[-1] - 1), cuts))
     below = [(low, 0.0)] if cuts[0] > low else []
     above = [(int(cuts[-1]), 0.0)] if cuts[-1] < high else []
     return [*below, *zip(cuts[:-1].tolist(), found.astype(float).tolist(), strict=True), *above]
 
 
-def _trim(cuts: Ints, outer: Ints) -> Ints:
+def _trim_first_cell(cuts: Ints, outer: Ints) -> Ints:
     """Move the first cut so that the first cell is centred on the mean of its rows."""
     excess = float(cuts[1]) - 0.5 - float(outer.mean())
     moved = int(np.clip(round(float(cuts[1]) - 2 * excess), cuts[0], cuts[1] - 1))

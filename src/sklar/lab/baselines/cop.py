@@ -1,5 +1,5 @@
-"""Gaussian copulas fitted to the rows themselves: `plain-gaussian`, the reference for all Gaussian systems, and dpc's
-without noise, `cop`, `cop-id` and `cop-1`.
+"""Gaussian copulas fitted to the rows: `plain-gaussian`, the reference for all Gaussian systems, and dpc without noise:
+`cop`, `cop-id` and `cop-1`.
 
 Reference: Asghar et al. (2020), section 4.4.1 and table 1.
 """
@@ -35,19 +35,20 @@ from sklar.model.onehot.decoding import Decoding, fit_decoding
 from sklar.model.onehot.fit import onehot_model
 from sklar.model.onehot.model import OneHotModel, lay_out_scores
 
-ALL_ONES_FLOOR = 1e-4
-"""Least eigenvalue of the matrix of ones, which has none but one that is positive: nearer to it against a sampler that
-stays accurate."""
+MIN_EIGENVALUE_OF_ONES = 1e-4
+"""Eigenvalue floor of the singular matrix of ones: smaller is closer to it, larger keeps the sampler accurate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainGaussianOptions:
-    """It has none."""
+    """No options."""
 
 
 def fit_gaussian(table: ExactTable, options: PlainGaussianOptions, rng: np.random.Generator) -> GaussianModel:
-    """The observed share of every base code, and the correlations of z = Phi^-1((F(x-) + F(x)) / 2): ties share the
-    middle of their ranks. A constant column has no correlation with any other."""
+    """Fit the observed share of every base code, and the correlations of z = Phi^-1((F(x-) + F(x)) / 2).
+
+    Ties share their middle rank. A constant column has correlation 0 with all others.
+    """
     from scipy.special import ndtri
 
     margins = tuple(
@@ -66,15 +67,15 @@ def fit_gaussian(table: ExactTable, options: PlainGaussianOptions, rng: np.rando
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopOptions:
-    """What may be changed. The defaults are the paper's, which says nothing of how columns are cut; rows are decoded to
-    one value a column in any case (ours: the paper's binary table may have two, or none).
+    """Options of `cop`. The defaults are the paper's, which does not specify how columns are binned. Rows are always
+    decoded to one value per column (ours: the paper's binary table may have two, or none).
 
     Attributes:
-        bins: Ordered columns with more value cells are cut into this many equal runs of them; every nominal value has a
-            code of its own.
-        rounds: Ours: rounds of moving correlations until decoded rows have the observed pairs (dpc takes 3).
+        bins: Ordered columns with more value cells are cut into this number of equal runs; every nominal value has its
+            own code.
+        rounds: Ours: rounds of adjusting correlations until decoded rows have the observed pairs (dpc uses 3).
         projection: "plain": the correlation matrix that is nearest in its entries; "weighted" (ours): nearest in
-            probabilities of pairs. Only `cop` has use for it.
+            probabilities of pairs. Used by `cop` only.
     """
 
     bins: int = 32
@@ -88,25 +89,27 @@ class CopOptions:
 
 
 def fit_cop(table: ExactTable, options: CopOptions, rng: np.random.Generator) -> OneHotModel:
-    """The Gaussian copula over values behind the exact tables of all pairs."""
-    counted = exact_counted(table, options.bins)
+    """Fit the Gaussian copula over values to the exact tables of all pairs."""
+    counted = count_pairs(table, options.bins)
     decoding = Decoding(rounds=options.rounds, weighted=options.projection == "weighted")
     return fit_counted(counted, "pooled", 0.0, decoding, rng)
 
 
 def fit_identity(table: ExactTable, options: CopOptions, rng: np.random.Generator) -> OneHotModel:
-    """The same margins with the identity as the correlation matrix of all values."""
-    return _with_corr(exact_counted(table, options.bins), np.eye, rng)
+    """Fit exact margins with the identity as the correlation matrix of all values."""
+    return _join_margins(count_pairs(table, options.bins), np.eye, rng)
 
 
 def fit_ones(table: ExactTable, options: CopOptions, rng: np.random.Generator) -> OneHotModel:
-    """The same margins with ones as the correlations of all values."""
-    counted = exact_counted(table, options.bins)
-    return _with_corr(counted, lambda size: clipped_correlation(np.ones((size, size)), floor=ALL_ONES_FLOOR), rng)
+    """Fit exact margins with ones as the correlations of all values."""
+    counted = count_pairs(table, options.bins)
+    return _join_margins(
+        counted, lambda size: clipped_correlation(np.ones((size, size)), floor=MIN_EIGENVALUE_OF_ONES), rng
+    )
 
 
-def exact_counted(table: ExactTable, most: int) -> Counted:
-    """Exact counts of the groups of all columns and all pairs of them."""
+def count_pairs(table: ExactTable, most: int) -> Counted:
+    """Count the groups of all columns and of all pairs of columns exactly."""
     bins = tuple(public_bins(table.schema[name], most) for name in table.names)
     groups = [b[table.codes[name]].astype(np.int64) for name, b in zip(table.names, bins, strict=True)]
     sizes = [int(b.max()) + 1 for b in bins]
@@ -125,8 +128,8 @@ def exact_counted(table: ExactTable, most: int) -> Counted:
     )
 
 
-def _with_corr(counted: Counted, corr: Callable[[int], Floats], rng: np.random.Generator) -> OneHotModel:
-    """Exact margins joined by a given correlation matrix; offsets so that decoded margins hold."""
+def _join_margins(counted: Counted, corr: Callable[[int], Floats], rng: np.random.Generator) -> OneHotModel:
+    """Join exact margins by a given correlation matrix, with offsets that keep the decoded margins exact."""
     layout = lay_out_scores(counted.sizes)
     found = estimates(counted, layout, "pooled", 0.0)
     p = score_probabilities(layout, found.shares)
@@ -135,7 +138,7 @@ def _with_corr(counted: Counted, corr: Callable[[int], Floats], rng: np.random.G
     return fit_decoding(model, layout, p, found.joint, Decoding(rounds=0), rng) if max(counted.sizes) > 2 else model
 
 
-REAPPEAR = "Its margins and pairs are the observed ones, so rare values of real people reappear."
+RARE_VALUES_CAVEAT = "Its margins and pairs are the observed ones, so rare values of real people reappear."
 PLAIN_GAUSSIAN = BaselineMethod(
     name="plain-gaussian",
     summary="A Gaussian copula over empirical margins, without noise",
@@ -148,23 +151,23 @@ COP = BaselineMethod(
     summary="dpc without noise: a Gaussian copula over the values of columns, from exact tables of all pairs",
     options=CopOptions,
     fit=fit_cop,
-    caveats=(REAPPEAR,),
+    caveats=(RARE_VALUES_CAVEAT,),
 )
 COP_IDENTITY = BaselineMethod(
     name="cop-id",
     summary="cop with the identity as its correlation matrix: exact margins, no dependence",
     options=CopOptions,
     fit=fit_identity,
-    caveats=(REAPPEAR,),
+    caveats=(RARE_VALUES_CAVEAT,),
 )
 COP_ONES = BaselineMethod(
     name="cop-1",
-    summary="cop with ones as its correlations: exact margins, all values drawn by one score",
+    summary="cop with ones as its correlations: exact margins, one score for all values",
     options=CopOptions,
     fit=fit_ones,
     caveats=(
-        REAPPEAR,
-        "Its ones hold in the binary table of the paper only: where a column must have one value, scores that agree "
-        "leave the choice to chance, and columns of more than two values come out independent.",
+        RARE_VALUES_CAVEAT,
+        "Its correlations of one hold in the paper's binary table only: if a column must have exactly one value, equal "
+        "scores leave the choice to chance, and columns of more than two values become independent.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Truncation levels of a model that was fitted once: every level is the same fit with fewer trees."""
+"""Truncation levels of a fitted vine: every level is the same fit with fewer trees."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 
 def truncation_levels(model: Model) -> tuple[int, ...]:
-    """All levels that the model can be sampled at, from 1 on."""
-    return tuple(range(1, _record(model).most + 1))
+    """Return all levels at which the model can be sampled, starting at 1."""
+    return tuple(range(1, _vine_model(model).most + 1))
 
 
 def candidate_levels(model: Model) -> tuple[int, ...]:
-    """The levels worth a look: 1, every fifth, and the highest (Griesbauer et al. 2025)."""
-    most = _record(model).most
+    """Return the levels to compare: 1, every fifth, and the highest (Griesbauer et al. 2025)."""
+    most = _vine_model(model).most
     return tuple(sorted({1, *range(5, most, 5), most}))
 
 
 def at_level(model: Model, level: int, *, drop: bool = False) -> Model:
-    """The model truncated at a level. Nothing is fitted again and no row is read.
+    """Truncate the model at a level. Nothing is fitted again and no row is read.
 
     Args:
         model: A model of `tvine`, `rvine`, `rvine-star1` or `plain-vine`.
-        level: Trees to keep, from 1 on.
-        drop: Leave the further trees out of the record for good, as for a file that others will get.
+        level: Number of trees to keep, at least 1.
+        drop: Remove the other trees from the model for good, for example from a file for others.
     """
-    cut = _record(model).truncate(level)
+    cut = _vine_model(model).truncate(level)
     stored = model._stored  # pyright: ignore[reportPrivateUsage]
     return Model(dataclasses.replace(stored, model=cut.drop_trees() if drop else cut))
 
@@ -44,18 +44,18 @@ def at_level(model: Model, level: int, *, drop: bool = False) -> Model:
 def sweep(
     model: Model, chosen: Sequence[int] | None = None, *, rows: int | None = None, seed: int | None = None
 ) -> Iterator[tuple[int, pa.Table]]:
-    """One synthetic table for each level, by default for the candidate levels; all from the one fit."""
+    """Yield one synthetic table for each level, by default for the candidate levels, all from one fit."""
     for level in candidate_levels(model) if chosen is None else chosen:
         yield level, at_level(model, level).sample(rows, seed=seed)
 
 
 def choose_level(privacy: Mapping[int, float], utility: Mapping[int, float], *, weight: float = 0.5) -> int:
-    """The level t with the largest PU_t (see `privacy_utility`); of several the lowest, which keeps fewer dependencies.
+    """Return the level t with the largest PU_t (see `privacy_utility`), and the lowest of several.
 
     Args:
-        privacy: Privacy score of each level, higher being better.
-        utility: Utility score of each level, higher being better.
-        weight: a, what privacy counts for.
+        privacy: Privacy score of each level; higher is better.
+        utility: Utility score of each level; higher is better.
+        weight: The weight a of privacy.
     """
     scores = privacy_utility(privacy, utility, weight=weight)
     return max(sorted(scores), key=lambda level: scores[level])
@@ -64,19 +64,21 @@ def choose_level(privacy: Mapping[int, float], utility: Mapping[int, float], *, 
 def privacy_utility(
     privacy: Mapping[int, float], utility: Mapping[int, float], *, weight: float = 0.5
 ) -> dict[int, float]:
-    """PU_t = a P_t + (1 - a) U_t of each level t, both scores scaled to [0, 1] (Griesbauer et al. 2025, appendix E).
+    """Compute PU_t = a P_t + (1 - a) U_t of each level t, both scores scaled to [0, 1].
+
+    Reference: Griesbauer et al. (2025), appendix E.
 
     Args:
-        privacy: Privacy score of each level, higher being better.
-        utility: Utility score of each level, higher being better.
-        weight: a, what privacy counts for.
+        privacy: Privacy score of each level; higher is better.
+        utility: Utility score of each level; higher is better.
+        weight: The weight a of privacy.
     """
     if set(privacy) != set(utility) or not privacy:
         raise UsageError("privacy and utility scores are needed for the same truncation levels")
     if not np.isfinite([*privacy.values(), *utility.values()]).all():
         raise UsageError("every score must be a finite number; leave out levels that were not measured")
     if not 0 <= weight <= 1:
-        raise UsageError(f"the weight of privacy lies between 0 and 1; found {weight}")
+        raise UsageError(f"the weight of privacy must be between 0 and 1; found {weight}")
     one, two = _scale_scores(privacy), _scale_scores(utility)
     return {level: weight * one[level] + (1 - weight) * two[level] for level in privacy}
 
@@ -86,7 +88,7 @@ def _scale_scores(scores: Mapping[int, float]) -> dict[int, float]:
     return {level: (score - low) / width if width > 0 else 1.0 for level, score in scores.items()}
 
 
-def _record(model: Model) -> VineTable | SplitVineTable:
+def _vine_model(model: Model) -> VineTable | SplitVineTable:
     record: Any = model.table_model
     if not hasattr(record, "truncate") or not hasattr(record, "most"):
         raise UsageError(f"a model of method '{model.method}' has no truncation levels; tvine and rvine models have")

@@ -1,4 +1,4 @@
-"""What every method without a guarantee offers: a name, its options, and a fit that sees the rows themselves."""
+"""The interface of a method without a guarantee: a name, its options, and a fit that reads the rows."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from sklar.methods.method import read_options, target_option
 from sklar.model.protocol import TableModel
 from sklar.schema.table import Schema
 
-NOT_PRIVATE = "All its parameters and its number of rows were learned without noise; its file holds them as they are."
+NOT_PRIVATE = "All its parameters and its number of rows were learned without noise, and its file contains them."
 
-OUR_FAMILIES = ("parametric", "all")
-"""Sets of pair copulas that have Tawn's, which the papers' software did not."""
+EXTENSION_FAMILIES = ("parametric", "all")
+"""Sets of pair copulas with Tawn copulas, which the papers' software did not have."""
 
 
-def refuse_ours(published: object, ours: Mapping[str, bool]) -> None:
-    """`published=True` is the paper's own form: it goes with no option that is ours, by name whether it was given."""
+def reject_extensions(published: object, ours: Mapping[str, bool]) -> None:
+    """Reject our extensions with `published=True`; `ours` says by option name whether an extension is used."""
     if not isinstance(published, bool):
         raise UsageError(f"option 'published' is True or False; found {published!r}")
     given = [name for name, used in ours.items() if used]
     if published and given:
         raise UsageError(
-            f"published=True is the form that the paper has, and '{given[0]}' as it is set is ours; leave one of the "
-            "two out"
+            f"published=True is the paper's method, and '{given[0]}' as set is an extension of Sklar; leave out one of "
+            "the two"
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineMethod:
-    """One system that learns from real rows and promises nothing.
+    """A method that learns from real rows without a guarantee.
 
     Attributes:
-        options: A frozen dataclass with a default for every option: what its paper, or its published software where the
-            paper is silent, does. The docstring of an option that is not theirs says "ours".
+        options: A frozen dataclass; the defaults are those of its paper or, where that is silent, of its published
+            software. The docstring of an option that is not theirs says "ours".
         fit: Makes a model from the rows. All its randomness comes from the generator.
-        takes_epsilon: Whether it has an option `epsilon` of its own, which is no guarantee (COPULA-SHIRLEY).
+        takes_epsilon: Whether it has an option `epsilon`, which is no guarantee (COPULA-SHIRLEY).
         takes_target: Whether it has an option `target`: the response.
-        check: Refuses options that do not fit the schema, before the rows are read.
-        regrid: The rows on a grid of the method's own, for one whose bins are facts of the rows.
-        learned: What a model with these options learned with and without noise; one sentence or two for the claim.
+        check: Rejects options that do not fit the schema, before the rows are read.
+        regrid: Recodes the rows on a grid of the method's own, if its bins depend on the rows.
+        learned: States for the claim what a model with these options learned with and without noise.
         caveats: Sentences for the claim: what the method does and does not do.
     """
 
@@ -60,11 +60,11 @@ class BaselineMethod:
     caveats: tuple[str, ...] = ()
 
     def read_options(self, given: Mapping[str, Any]) -> Any:
-        """The options record; unknown names and wrong values are refused by name."""
+        """Read the options; reject unknown names and wrong values."""
         return read_options(self.name, self.options, given)
 
     def fitting(self, schema: Schema, given: Mapping[str, Any], target: str | None = None) -> Any:
-        """Its options, after refusing what does not fit the schema."""
+        """Read the options and check them against the schema."""
         options = self.read_options({**given, **target_option(self.name, self.takes_target, target)})
         self.check(schema, options)
         return options

@@ -1,7 +1,7 @@
-"""Peers: external commands that make a synthetic table, run under limits of time and memory, and watched until gone.
+"""Peers: external commands that make a synthetic table, run with limits of time and memory until no process is left.
 
-A peer is told where train.parquet and schema.toml are, epsilon, delta, the number of rows wanted, and where its table
-goes. Whatever it does, the outcome is a table or a plain reason why there is none.
+A peer receives the paths of train.parquet and schema.toml, epsilon, delta, the number of rows, and the path of the
+table to write. The outcome is always a table or a plain reason why there is none.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from pathlib import Path
 from typing import IO
 
 from sklar.errors import PeerError
-from sklar.lab.compare.systems import PLACES
+from sklar.lab.compare.systems import PLACEHOLDERS
 
 OUTPUT, PROMISE = "synthetic.parquet", "promise.txt"
-LOG_BYTES = 1_000_000
-"""What is kept of a peer's messages: enough for any traceback, and no peer fills the disk."""
-PROMISE_CHARACTERS = 300
-"""What is shown of a peer's promise: a sentence or two in a table."""
-POLL, MEMORY_POLL = 0.05, 0.25
-"""Seconds between looks at whether a peer has ended, and at its memory: shorter catches sooner and takes more time."""
+MAX_LOG_BYTES = 1_000_000
+"""Maximum size of a peer's log: enough for any traceback, and no peer can fill the disk."""
+MAX_PROMISE_LENGTH = 300
+"""Characters of a peer's promise that are shown: a sentence or two in a table."""
+POLL_SECONDS, MEMORY_POLL_SECONDS = 0.05, 0.25
+"""Seconds between checks whether a peer has ended, and of its memory: shorter reacts sooner and takes more time."""
 PROC = Path("/proc")
-ADOPT = 36
-"""prctl's PR_SET_CHILD_SUBREAPER: children whose parents are gone become ours, so that none escapes."""
+PR_SET_CHILD_SUBREAPER = 36
+"""Option of Linux's prctl: orphaned descendants become children of this process, so that none escapes."""
 Processes = dict[int, tuple[int, int, int]]
 """(parent, group, resident bytes) by process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Seconds and bytes that a peer may take; None for no limit."""
+    """Limits of a peer in seconds and bytes; None for no limit."""
 
     seconds: float | None = None
     memory: int | None = None
@@ -47,13 +47,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerRun:
-    """A peer that ended well.
+    """A successful run of a peer.
 
     Attributes:
-        output: Its table.
-        seconds: How long it ran.
-        peak: Most bytes of memory that were seen.
-        promise: What it says of its own guarantee (in promise.txt beside its table).
+        output: Path of its table.
+        seconds: Its run time.
+        peak: Peak memory in bytes.
+        promise: Its own statement of its guarantee (promise.txt next to its table).
     """
 
     output: Path
@@ -62,37 +62,38 @@ class PeerRun:
     promise: str | None
 
 
-def words_of(command: str, told: Mapping[str, str]) -> list[str]:
-    """The command with its places filled; one without places gets all values at its end."""
+def fill_command(command: str, facts: Mapping[str, str]) -> list[str]:
+    """Split a command and fill its placeholders; without placeholders, append all values."""
     words = shlex.split(command)
-    if not any(f"{{{place}}}" in word for word in words for place in PLACES):
-        return [*words, *(told[place] for place in PLACES)]
-    for place in PLACES:
-        words = [word.replace(f"{{{place}}}", told[place]) for word in words]
+    if not any(f"{{{name}}}" in word for word in words for name in PLACEHOLDERS):
+        return [*words, *(facts[name] for name in PLACEHOLDERS)]
+    for name in PLACEHOLDERS:
+        words = [word.replace(f"{{{name}}}", facts[name]) for word in words]
     return words
 
 
 def peer_facts(train: Path, schema: Path, rows: int, epsilon: float | None, delta: float) -> dict[str, str]:
-    """What a peer is told, but for where its table goes."""
+    """Return the values of a peer's placeholders, except the path of its table."""
     budget = {"epsilon": "" if epsilon is None else f"{epsilon:g}", "delta": f"{delta:g}"}
     return {"train": str(train), "schema": str(schema), "rows": str(rows), **budget}
 
 
 def run_peer(
     command: str,
-    told: Mapping[str, str],
+    facts: Mapping[str, str],
     folder: Path,
     log: Path,
     limits: Limits,
     began: Callable[[int], None] = lambda group: None,
 ) -> PeerRun:
-    """Run a peer to its end: `told` goes to its places, its table and temporary files to `folder`, messages to `log`.
+    """Run a peer to its end.
 
-    `began` is told its process group.
+    `facts` fill its placeholders, its table and temporary files go to `folder`, its messages to `log`, and `began` is
+    called with its process group.
     """
     output = folder / OUTPUT
-    words = words_of(command, {**told, "output": str(output)})
-    clock, before = time.monotonic(), children(os.getpid())
+    words = fill_command(command, {**facts, "output": str(output)})
+    clock, before = time.monotonic(), list_children(os.getpid())
     peer = _start(words, folder)
     began(peer.pid)
     pump = threading.Thread(target=_keep_messages, args=(peer.stdout, log), daemon=True)
@@ -106,12 +107,12 @@ def run_peer(
     seconds = time.monotonic() - clock
     _require_success(peer.returncode, log)
     _require_file(output)
-    return PeerRun(output=output, seconds=seconds, peak=peak, promise=_promise(folder / PROMISE))
+    return PeerRun(output=output, seconds=seconds, peak=peak, promise=_read_promise(folder / PROMISE))
 
 
 def _start(words: list[str], folder: Path) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "TMPDIR": str(folder)}
-    environment.pop("PYTHONPATH", None)  # Ours would shadow the libraries of its own environment.
+    environment.pop("PYTHONPATH", None)  # ours would shadow the libraries of its own environment
     try:
         return subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment,
@@ -123,30 +124,30 @@ def _start(words: list[str], folder: Path) -> subprocess.Popen[bytes]:
 
 
 def _watch(peer: subprocess.Popen[bytes], limits: Limits, clock: float, before: frozenset[int]) -> int:
-    """Wait for the end; the most memory that was seen."""
+    """Wait for the end; return the peak memory."""
     peak, looked = 0, 0.0
     while peer.poll() is None:
         passed = time.monotonic()
         if limits.seconds is not None and passed - clock > limits.seconds:
             raise PeerError(f"it did not end within {limits.seconds:g} seconds and was stopped", "time")
-        if passed - looked > MEMORY_POLL:
+        if passed - looked > MEMORY_POLL_SECONDS:
             looked = passed
-            peak = max(peak, sum(members(peer.pid, os.getpid(), before).values()))
+            peak = max(peak, sum(list_members(peer.pid, os.getpid(), before).values()))
             if limits.memory is not None and peak > limits.memory:
                 raise PeerError(f"it took more than {limits.memory / 1e9:.3g} GB of memory and was stopped", "memory")
-        time.sleep(POLL)
+        time.sleep(POLL_SECONDS)
     return peak
 
 
 def _keep_messages(stream: IO[bytes], log: Path) -> None:
-    """Keep the first megabyte of what it says; read on, so that it never waits for us."""
-    left, handle = LOG_BYTES, os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    """Keep the first megabyte of its messages; read on, so that the peer never blocks on a full pipe."""
+    left, handle = MAX_LOG_BYTES, os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with stream, os.fdopen(handle, "wb", buffering=0) as file:
         while data := stream.read1(65_536):  # type: ignore[attr-defined]
             try:
                 file.write(data[:left])
             except OSError:
-                left = 0  # A full disk: the messages are lost, the peer is not.
+                left = 0  # on a full disk the messages are lost, but the peer continues
             left -= min(left, len(data))
 
 
@@ -161,47 +162,46 @@ def _require_file(output: Path) -> None:
     try:
         facts = output.lstat()
     except OSError:
-        raise PeerError("it ended well but wrote no table") from None
+        raise PeerError("it succeeded but wrote no table") from None
     if not stat.S_ISREG(facts.st_mode):
-        raise PeerError("what it wrote is not a plain file")
+        raise PeerError("its output is not a regular file")
     if not facts.st_size:
         raise PeerError("it wrote an empty file")
 
 
-def _promise(path: Path) -> str | None:
+def _read_promise(path: Path) -> str | None:
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return None
         with path.open("rb") as file:
-            text = file.read(4 * PROMISE_CHARACTERS).decode(errors="replace")
+            text = file.read(4 * MAX_PROMISE_LENGTH).decode(errors="replace")
     except OSError:
         return None
     plain = "".join(c if c.isprintable() else " " for c in text).strip()
-    return plain[:PROMISE_CHARACTERS] or None
+    return plain[:MAX_PROMISE_LENGTH] or None
 
 
 def adopt_orphans() -> None:
-    """Let processes that detach themselves stay below this one (Linux)."""
+    """Make orphaned descendants children of this process (Linux)."""
     if sys.platform != "linux":
         return
     import ctypes
 
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(ADOPT, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def children(root: int) -> frozenset[int]:
-    """The processes right below `root`."""
-    known = _processes()
-    return frozenset(pid for pid, (parent, _, _) in known.items() if parent == root)
+def list_children(root: int) -> frozenset[int]:
+    """Return the child processes of `root`."""
+    return frozenset(pid for pid, (parent, _, _) in _list_processes().items() if parent == root)
 
 
-def members(group: int, root: int, spared: frozenset[int] = frozenset()) -> dict[int, int]:
-    """Resident bytes by process: those of the group, and everything below `root` (which itself is no member).
+def list_members(group: int, root: int, spared: frozenset[int] = frozenset()) -> dict[int, int]:
+    """Return resident bytes by process: those of the group, and all descendants of `root` but not `root` itself.
 
-    `root` started the peer and adopts its orphans; `spared` are its children from before, which are none of the peer's.
+    `root` started the peer and adopts its orphans; `spared` are its earlier children, which do not belong to the peer.
     """
-    known = _processes()
+    known = _list_processes()
     inside = {pid for pid, (_, its_group, _) in known.items() if its_group == group}
     while more := {pid for pid, (up, _, _) in known.items() if up in inside or up == root} - inside - spared:
         inside |= more
@@ -209,25 +209,25 @@ def members(group: int, root: int, spared: frozenset[int] = frozenset()) -> dict
 
 
 def end_all(group: int, root: int, spared: frozenset[int] = frozenset()) -> None:
-    """Kill the group, and all below `root` but who is spared, until nothing is left (or two seconds have passed)."""
+    """Kill the group and all descendants of `root` that are not spared, until none is left (or for two seconds)."""
     until = time.monotonic() + 2.0
     while True:
         with contextlib.suppress(OSError):
             os.killpg(group, signal.SIGKILL)
-        alive = members(group, root, spared)
+        alive = list_members(group, root, spared)
         for pid in alive:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         for pid in alive:
             with contextlib.suppress(OSError):
-                os.waitpid(pid, os.WNOHANG)  # takes away the remains of adopted processes
+                os.waitpid(pid, os.WNOHANG)  # reaps adopted zombies
         if not alive or time.monotonic() > until:
             return
         time.sleep(0.02)
 
 
-def _processes() -> Processes:
-    """Every process that is not just remains."""
+def _list_processes() -> Processes:
+    """List all processes that are not zombies."""
     if not PROC.is_dir():
         table = subprocess.run(["ps", "-axo", "pid=,ppid=,pgid=,rss="], capture_output=True, text=True, check=False)
         rows = [[int(word) for word in line.split()] for line in table.stdout.splitlines()]
@@ -235,7 +235,7 @@ def _processes() -> Processes:
     page, out = os.sysconf("SC_PAGE_SIZE"), Processes()
     for entry in filter(str.isdigit, os.listdir(PROC)):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            # The name, in parentheses, may hold anything; the numbers come after it.
+            # The name, in parentheses, may contain anything; the numbers follow it.
             fields = (PROC / entry / "stat").read_text().rpartition(")")[2].split()
             if fields[0] != "Z":
                 out[int(entry)] = (int(fields[1]), int(fields[2]), int(fields[21]) * page)

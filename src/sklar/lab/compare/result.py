@@ -1,4 +1,4 @@
-"""What a comparison found: one row a cell, standings by metric and epsilon, and how both are written."""
+"""The result of a comparison: one row per cell, rankings by metric and epsilon, and their reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklar import notebook
 from sklar.errors import UsageError
-from sklar.lab.compare.store import now
+from sklar.lab.compare.store import format_now
 from sklar.lab.compare.systems import LEARNED, Cell, CompareSettings, System
 from sklar.lab.intervals import corrected_resampled_t
 from sklar.report.charts.canvas import require_picture, write_picture
@@ -25,36 +25,36 @@ if TYPE_CHECKING:
 
 RULE = (
     "Two systems are tied if the 95% interval of their paired differences over the folds (corrected resampled t, "
-    "Nadeau and Bengio 2003) holds zero. A rank is one plus the number of systems that are better beyond a tie. "
-    "Many pairs are looked at, so about one in twenty differences without substance is still called one."
+    "Nadeau and Bengio 2003) contains zero. A rank is one plus the number of systems that are significantly better. "
+    "Many pairs are compared, so about one in twenty pairs without a true difference is still called different."
 )
 NOTICE = "For the custodian: computed from real rows, not private; nothing of it may be published."
 ADVICE = (
-    "Choosing a method or an epsilon after looking at results on the private rows is not covered by the claim of the "
-    "model that is released afterwards: the choice itself tells something about the rows. Compare on a public table of "
-    "the same kind, or on a stand-in, and fit the private table once. The fits made here were charged to no ledger."
+    "Choosing a method or an epsilon by results on the private rows is not covered by the claim of the model that is "
+    "released afterwards: the choice itself reveals something about the rows. Compare on a public table of the same "
+    "kind, or on a stand-in, and fit the private table once. The fits made here were charged to no ledger."
 )
 COLUMNS = {
     "system": "string", "kind": "string", "promise": "string", "epsilon": "double", "delta": "double", "fold": "int64",
     "status": "string", "reason": "string", "notes": "string", "rows": "int64", "seconds": "double",
     "peak_bytes": "int64",
 }  # fmt: skip
-"""What the table of all cells has before the numbers, and its Arrow types."""
+"""Columns of the table of all cells before the measures, and their Arrow types."""
 TRAINED_ON_REAL = "(trained on real rows)"
-"""Stands beside the systems in measures of learners, for reference; no system can have such a name."""
+"""The reference among the systems in measures of learners; no system can have such a name."""
 Values = Mapping[int, float]
 """A metric of one system by fold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Where a system stands in one metric at one epsilon.
+    """The rank of a system in one metric at one epsilon.
 
     Attributes:
-        mean: Mean over the folds that ended well; None if there is none.
+        mean: Mean over the successful folds; None if there is none.
         half: Half the width of its 95% interval; None with fewer than two folds.
-        rank: One plus the number of systems that are better beyond a tie; None for those that are not ranked.
-        first: Whether it is tied with, or is, the best.
+        rank: One plus the number of significantly better systems; None for systems that are not ranked.
+        first: Whether it is the best or tied with it.
     """
 
     system: str
@@ -65,32 +65,32 @@ class Standing:
     first: bool
 
 
-def interval(values: Sequence[float]) -> tuple[float, float | None]:
-    """Mean and half width of the corrected 95% interval; no width of one value."""
+def estimate_interval(values: Sequence[float]) -> tuple[float, float | None]:
+    """Return mean and half width of the corrected 95% interval; the width of one value is None."""
     found = corrected_resampled_t(values)
     return found.value, found.high - found.value if math.isfinite(found.high) else None
 
 
-def _beats(one: Values, two: Values, *, lower: bool) -> bool:
+def _is_better(one: Values, two: Values, *, lower: bool) -> bool:
     common = sorted(set(one) & set(two))
     if len(common) < 2:
         return False
-    mean, half = interval([one[fold] - two[fold] for fold in common])
-    # The last digits of a float are not a difference.
-    slack = (half or 0.0) + 1e-12 * max(abs(value) for fold in common for value in (one[fold], two[fold]))
-    return (-mean if lower else mean) > slack
+    mean, half = estimate_interval([one[fold] - two[fold] for fold in common])
+    # Differences by rounding do not count.
+    tolerance = (half or 0.0) + 1e-12 * max(abs(value) for fold in common for value in (one[fold], two[fold]))
+    return (-mean if lower else mean) > tolerance
 
 
-def standings(found: Mapping[str, Values], *, lower: bool, ranked: frozenset[str]) -> list[Standing]:
-    """All systems in one metric at one epsilon, best mean first, those without a number last.
+def rank_systems(found: Mapping[str, Values], *, lower: bool, ranked: frozenset[str]) -> list[Standing]:
+    """Rank all systems in one metric at one epsilon: best mean first, missing values last.
 
-    Systems that are not ranked are shown for reference.
+    Systems outside `ranked` are shown for reference.
     """
     rivals = [values for name, values in found.items() if name in ranked]
     out: list[Standing] = []
     for name, values in found.items():
-        mean, half = interval(list(values.values())) if values else (None, None)
-        better = sum(_beats(other, values, lower=lower) for other in rivals)
+        mean, half = estimate_interval(list(values.values())) if values else (None, None)
+        better = sum(_is_better(other, values, lower=lower) for other in rivals)
         rank = 1 + better if values and name in ranked else None
         out.append(Standing(system=name, mean=mean, half=half, folds=len(values), rank=rank, first=rank == 1))
     sign = 1.0 if lower else -1.0
@@ -106,13 +106,13 @@ class Row:
 
     @property
     def ok(self) -> bool:
-        """Whether there is a table."""
+        """Check whether there is a synthetic table."""
         return self.result.get("status") == "ok"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedMeasure:
-    """A column of numbers: a metric, or a number of an attack."""
+    """A measure of the comparison: a metric, or a number of an attack."""
 
     name: str
     title: str
@@ -122,13 +122,13 @@ class ComparedMeasure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What one system took, and in how many rankings it is first or tied.
+    """The cost of one system, and the number of rankings in which it is first or tied.
 
     Attributes:
         firsts: Rankings in which it has rank 1.
         ranked: Rankings in which it has a rank.
-        seconds: Mean of fit and sample.
-        peak: Bytes of memory, of peers only.
+        seconds: Mean time of fit and sample.
+        peak: Peak memory in bytes, for peers only.
         failed: Cells without a table.
     """
 
@@ -146,12 +146,12 @@ class Compared:
 
     Attributes:
         rows: One for each cell, in the order of the plan.
-        systems: What was compared.
-        epsilons: At which budgets.
-        settings: What all cells have in common.
-        columns: Modelled columns of the table.
-        real_rows: Rows of the table.
-        folder: Where everything is kept, if a folder was named.
+        systems: The compared systems.
+        epsilons: The budgets.
+        settings: The settings shared by all cells.
+        columns: Number of modelled columns of the table.
+        real_rows: Number of rows of the table.
+        folder: The folder of all results, if one was given.
     """
 
     rows: tuple[Row, ...]
@@ -166,14 +166,14 @@ class Compared:
 
     @cached_property
     def measures(self) -> tuple[ComparedMeasure, ...]:
-        """What was measured: metrics, then the numbers of attacks."""
+        """Return the measures: metrics, then the numbers of attacks."""
         from sklar.lab.metrics.registry import METRICS
 
         abouts = [METRICS[name].about for name in self.settings.metrics if name in METRICS]
         found = {a.name: ComparedMeasure(name=a.name, title=a.title, says=a.says, better=a.better) for a in abouts}
         for name in (name for name in self.settings.metrics if name in LEARNED):
             _, title, span, better = LEARNED[name]
-            says = f"Of learners trained on synthetic rows, on real rows left out, averaged; {span}."
+            says = f"Mean over learners trained on synthetic rows and tested on held-out real rows; {span}."
             found[name] = ComparedMeasure(name=name, title=f"Learning: {title}", says=says, better=better)
         for row in self.rows:
             for name, facts in (row.result.get("attacks") or {}).items():
@@ -182,14 +182,14 @@ class Compared:
 
     def __repr__(self) -> str:
         done = sum(row.ok for row in self.rows)
-        return f"<sklar.Compared: {len(self.systems)} systems, {done} of {len(self.rows)} cells ended well>"
+        return f"<sklar.Compared: {len(self.systems)} systems, {done} of {len(self.rows)} cells succeeded>"
 
     def _repr_html_(self) -> str:
         parts = [notebook.paragraph(NOTICE)]
         for epsilon in self.budgets:
             found = {m.name: {s.system: s for s in self.standings(epsilon, m)} for m in self.measures}
             names = list(dict.fromkeys(name for standing in found.values() for name in standing))
-            rows = [(name, *(_placed(found[m].get(name)) for m in found)) for name in names]
+            rows = [(name, *(_format_standing(found[m].get(name)) for m in found)) for name in names]
             headings = ("system", *(f"{m.title} ({m.better} is better)" for m in self.measures))
             parts.append(notebook.paragraph("without a budget" if epsilon is None else f"epsilon {epsilon:g}"))
             parts.append(notebook.table(headings, rows))
@@ -198,35 +198,35 @@ class Compared:
 
     @property
     def failures(self) -> tuple[Row, ...]:
-        """Cells without a table."""
+        """Return the cells without a table."""
         return tuple(row for row in self.rows if not row.ok)
 
     def arrow(self) -> pa.Table:
-        """One row a cell, as an Arrow table."""
+        """Return one row per cell as an Arrow table."""
         import pyarrow as pa
 
         extras = [name for row in self.rows for name in row.result.get("extras") or {}]
         kinds = {**COLUMNS, **dict.fromkeys([*(measure.name for measure in self.measures), *extras], "double")}
         schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in kinds.items()])
-        return pa.Table.from_pylist([self._plain(row) for row in self.rows], schema=schema)
+        return pa.Table.from_pylist([self._flatten(row) for row in self.rows], schema=schema)
 
     def frame(self) -> Any:
-        """One row a cell: a pandas DataFrame, or an Arrow table where pandas is not installed."""
+        """Return one row per cell as a pandas DataFrame, or as an Arrow table if pandas is not installed."""
         try:
             return self.arrow().to_pandas()
         except ImportError:
             return self.arrow()
 
     def standings(self, epsilon: float | None, measure: ComparedMeasure) -> list[Standing]:
-        """All systems in one measure at one epsilon; those without a budget are shown for reference."""
+        """Rank all systems in one measure at one epsilon; those without a budget are shown for reference."""
         shown = [s for s in self.systems if s.budgeted == (epsilon is not None) or not s.budgeted]
         ranked = frozenset(s.name for s in shown if s.kind != "disclosed" and s.budgeted == (epsilon is not None))
         found = {s.name: self.values(s, epsilon if s.budgeted else None, measure.name) for s in shown}
         found |= {TRAINED_ON_REAL: real} if (real := self.real_values(measure)) else {}
-        return standings(found, lower=measure.better == "lower", ranked=ranked)
+        return rank_systems(found, lower=measure.better == "lower", ranked=ranked)
 
     def values(self, system: System, epsilon: float | None, name: str) -> dict[int, float]:
-        """A measure of a system at an epsilon, by fold."""
+        """Return a measure of a system at an epsilon, by fold."""
         return {
             row.cell.fold: float(row.result["metrics"][name])
             for row in self.rows
@@ -235,23 +235,23 @@ class Compared:
         }  # fmt: skip
 
     def real_values(self, measure: ComparedMeasure) -> dict[int, float]:
-        """What learners trained on real rows score, by fold, if it is a measure of learners."""
+        """Return the scores of learners trained on real rows, by fold; empty for other measures."""
         key = f"{measure.name}_real"
         known = {row.cell.fold: (row.result.get("extras") or {}).get(key) for row in self.rows}
         return {fold: float(value) for fold, value in known.items() if value is not None}
 
     @property
     def budgets(self) -> tuple[float | None, ...]:
-        """The epsilons; None alone if nothing has a budget."""
+        """Return the epsilons; (None,) if no system has a budget."""
         return self.epsilons if any(system.budgeted for system in self.systems) else (None,)
 
     def promise(self, system: System) -> str:
-        """What a system promises, or says of itself."""
-        said = [row.result.get("promise") for row in self.rows if row.cell.system.name == system.name and row.ok]
-        return next((text for text in said if text), system.promise)
+        """Return the promise of a system, or a peer's own statement."""
+        found = [row.result.get("promise") for row in self.rows if row.cell.system.name == system.name and row.ok]
+        return next((text for text in found if text), system.promise)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
+        """Return plain data for JSON."""
         return {
             "notice": NOTICE, "advice": ADVICE, "folds": self.settings.folds, "rows": self.real_rows,
             "systems": {s.name: {"kind": s.kind, "promise": self.promise(s)} for s in self.systems},
@@ -269,10 +269,10 @@ class Compared:
 
     def html(self, path: str | PathLike[str]) -> None:
         """Write the report, readable by its owner only; the name must end in .custodian.html."""
-        write_page(path, "compare.html", title="Methods compared", found=self, rule=RULE, made=now())
+        write_page(path, "compare.html", title="Methods compared", found=self, rule=RULE, made=format_now())
 
     def summary(self, system: System) -> Summary:
-        """What a system took, and how often it is first."""
+        """Summarize the cost and the ranks of a system."""
         rows = [row for row in self.rows if row.cell.system.name == system.name]
         seconds = [float(row.result["seconds"]) for row in rows if row.ok]
         peaks = [int(row.result["peak_bytes"]) for row in rows if row.ok and row.result.get("peak_bytes")]
@@ -285,10 +285,10 @@ class Compared:
         )  # fmt: skip
 
     def lines(self, measure: ComparedMeasure) -> list[tuple[str, list[tuple[float | None, float, float | None]]]]:
-        """Each system over epsilon: (epsilon, mean, half width); one without a budget has a point without epsilon."""
+        """Return for each system its points (epsilon, mean, half width); without a budget, epsilon is None."""
         found = [(system.name, list(self._points(system, measure))) for system in self.systems]
         real = list(self.real_values(measure).values())
-        return [*found, (TRAINED_ON_REAL, [(None, *interval(real))])] if real else found
+        return [*found, (TRAINED_ON_REAL, [(None, *estimate_interval(real))])] if real else found
 
     def plot(self, path: str | PathLike[str], measure: str = "g_epsilon_plus") -> None:
         """Draw a measure of every system over epsilon (as figure 2 of Galloni et al. 2023), readable by its owner only.
@@ -308,11 +308,11 @@ class Compared:
         for epsilon in self.epsilons if system.budgeted else (None,):
             values = list(self.values(system, epsilon, measure.name).values())
             if values:
-                yield epsilon, *interval(values)
+                yield epsilon, *estimate_interval(values)
 
     @cached_property
     def tradeoffs(self) -> dict[str, Tradeoff]:
-        """By attack, its first number against what users care most about: learning if there is a target, else pairs."""
+        """Plot the first number of each attack against utility: learning if there is a target, else pairs."""
         measures = {measure.name: measure for measure in self.measures}
         useful = next(
             (n for n in ("learning", "tvd2", *measures) if n in self.settings.metrics and n in measures), None
@@ -322,34 +322,34 @@ class Compared:
         first = {name.partition(".")[0]: measures[name] for name in reversed(measures) if "." in name}
         return {
             kind: Tradeoff(
-                points=self._releases(measures[useful], risk), utility_title=measures[useful].title,
+                points=self._tradeoff_points(measures[useful], risk), utility_title=measures[useful].title,
                 risk_title=risk.title.partition(": ")[2] or risk.title, better_utility=measures[useful].better,
                 better_risk=risk.better,
             )
             for kind, risk in sorted(first.items())
         }  # fmt: skip
 
-    def _releases(self, utility: ComparedMeasure, risk: ComparedMeasure) -> tuple[TradeoffPoint, ...]:
+    def _tradeoff_points(self, utility: ComparedMeasure, risk: ComparedMeasure) -> tuple[TradeoffPoint, ...]:
         out: list[TradeoffPoint] = []
         for system in self.systems:
-            risks = {epsilon: _ends(mean, half) for epsilon, mean, half in self._points(system, risk)}
+            risks = {epsilon: _with_ends(mean, half) for epsilon, mean, half in self._points(system, risk)}
             for epsilon, mean, half in self._points(system, utility):
                 if epsilon in risks:
                     name = system.name if epsilon is None else f"{system.name}, {epsilon:g}"
-                    ends = _ends(mean, half)
+                    ends = _with_ends(mean, half)
                     out.append(TradeoffPoint(name=name, group=system.name, utility=ends, risk=risks[epsilon]))
         return tuple(out)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What seems wrong with tables that were used all the same, and what could not be measured; each once."""
-        said = {f"{row.cell.system.name}: {note}." for row in self.rows for note in row.result.get("notes") or ()}
+        """Return doubts about tables that were used, and reasons for missing measures, each once."""
+        doubts = {f"{row.cell.system.name}: {note}." for row in self.rows for note in row.result.get("notes") or ()}
         missing: dict[str, str] = {
             name: why for row in self.rows for name, why in (row.result.get("missing") or {}).items()
         }
-        return (*sorted(said), *(f"Not measured for all: {name}, because {why}" for name, why in missing.items()))
+        return (*sorted(doubts), *(f"Not measured for all: {name}, because {why}" for name, why in missing.items()))
 
-    def _plain(self, row: Row) -> dict[str, Any]:
+    def _flatten(self, row: Row) -> dict[str, Any]:
         cell, result = row.cell, row.result
         return {
             "system": cell.system.name, "kind": cell.system.kind, "promise": result.get("promise", cell.system.promise),
@@ -360,13 +360,13 @@ class Compared:
         }  # fmt: skip
 
 
-def _placed(standing: Standing | None) -> str:
-    """Mean, half width and rank in one cell."""
+def _format_standing(standing: Standing | None) -> str:
+    """Format mean, half width and rank for one cell of a table."""
     if standing is None or standing.mean is None:
         return "-"
     half = "" if standing.half is None else f" ± {standing.half:.2g}"
     return f"{standing.mean:.4g}{half}" + ("" if standing.rank is None else f", rank {standing.rank}")
 
 
-def _ends(mean: float, half: float | None) -> tuple[float, float, float]:
+def _with_ends(mean: float, half: float | None) -> tuple[float, float, float]:
     return mean, mean - (half or 0.0), mean + (half or 0.0)

@@ -1,4 +1,4 @@
-"""What a comparison is made of: systems (methods and peers), settings, and a cell for each system, epsilon and fold."""
+"""The parts of a comparison: systems (methods and peers), settings, and a cell for each system, epsilon and fold."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from sklar.lab.metrics.bench import Settings
 
 Kind = Literal["private", "disclosed", "peer"]
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,59}")
-PLACES = ("train", "schema", "epsilon", "delta", "rows", "output")
-"""What a peer is told, in the order in which it is appended to a command without places."""
+SYSTEM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,59}")
+PLACEHOLDERS = ("train", "schema", "epsilon", "delta", "rows", "output")
+"""Placeholders of a peer's command; the values are appended in this order to a command without any."""
 MAX_FOLDS = 50
-"""Every fold is one more fit of each system at each epsilon."""
+"""Maximum number of folds: each is one more fit of each system at each epsilon."""
 PROMISES = {
     "private": "differential privacy at the epsilon and delta shown",
     "disclosed": "NO DP GUARANTEE",
-    "peer": "whatever its makers say; not checked here",
+    "peer": "as stated by its makers; not checked here",
 }
 
 LEARNED: dict[str, tuple[str, str, str, str]] = {
@@ -41,18 +41,18 @@ LEARNED: dict[str, tuple[str, str, str, str]] = {
     "rmse": ("regression", "root mean squared error (RMSE)", "in units of the target", "lower"),
     "r2": ("regression", "R squared", "at most 1, 0 for guessing the mean", "higher"),
 }
-"""What learners trained on synthetic rows score on the fold left out: task, title, range, and which way is better."""
-USUAL = {"classification": "mcc", "regression": "rmse"}
-"""Of these, what is ranked by default (Gambs et al. 2021); all are in the table of results."""
+"""Measures of learners trained on synthetic rows, on the fold left out: task, title, range, and better direction."""
+DEFAULT_LEARNED = {"classification": "mcc", "regression": "rmse"}
+"""The measure that is ranked by default (Gambs et al. 2021); all are in the table of results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """One way to make a synthetic table: a method with a guarantee, one without, or the command of a peer.
+    """A synthesizer: a method with a guarantee, one without, or the command of a peer.
 
     Attributes:
         budgeted: Whether it is run once for each epsilon, or once without any.
-        target: Whether it is told the target.
+        target: Whether it receives the target.
     """
 
     name: str
@@ -65,20 +65,20 @@ class System:
 
     @property
     def promise(self) -> str:
-        """What it promises, in a few words."""
+        """Return its privacy promise in a few words."""
         return PROMISES[self.kind]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareSettings:
-    """What all cells have in common; two cells are comparable only if these are the same.
+    """The settings shared by all cells; cells are comparable only if these are equal.
 
     Attributes:
         schema: Fingerprint of the schema.
         table: Hash of the rows under the schema.
         seed: Fixes folds, samples and subsamples; the noise of private fits is always fresh.
-        rows: Synthetic rows to make; None for as many as there are to learn from.
-        wanted: What the metrics are told: target, learners, measures, weights, queries.
+        rows: Number of synthetic rows; None for the number of training rows.
+        wanted: Settings of the metrics: target, learners, measures, weights, queries.
     """
 
     schema: str
@@ -93,12 +93,12 @@ class CompareSettings:
 
     @property
     def target(self) -> str | None:
-        """The column to predict, if one is named."""
+        """Return the column to predict, if one is given."""
         return self.wanted.target
 
 
 def read_plain(facts: Mapping[str, Any]) -> CompareSettings:
-    """Settings from what `asdict` and JSON made of them."""
+    """Restore settings from their form after `asdict` and JSON."""
     from sklar.lab.metrics.bench import Settings
     from sklar.lab.metrics.ranges import RangeWorkload
 
@@ -119,18 +119,18 @@ class Cell:
     fold: int
 
     def key(self, settings: CompareSettings) -> str:
-        """A hash of everything that the result depends on; names of its file."""
+        """Hash everything that the result depends on; the hash is the name of its file."""
         parts = {**asdict(self), "settings": asdict(settings), "sklar": sklar.__version__}
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
     @property
     def label(self) -> str:
-        """For people and names of logs."""
+        """Return a readable name, also of its log."""
         return f"{self.system.name}{'' if self.epsilon is None else f'-{self.epsilon:g}'}-fold{self.fold}"
 
 
 def plan_cells(systems: Sequence[System], epsilons: Sequence[float], folds: int) -> tuple[Cell, ...]:
-    """All cells, fold by fold, so that an unfinished comparison has seen every system."""
+    """List all cells fold by fold, so that an interrupted comparison has results of every system."""
     return tuple(
         Cell(system=system, epsilon=epsilon, fold=fold)
         for fold in range(folds)
@@ -145,55 +145,55 @@ def read_systems(
     target: str | None,
     schema: Schema,
 ) -> tuple[System, ...]:
-    """The systems; unknown methods, options that do not fit the schema, and names that clash are refused."""
+    """Read the systems; reject unknown methods, options that do not fit the schema, and duplicate names."""
     if isinstance(methods, str):
         methods = methods.split(",")
     named = methods if isinstance(methods, Mapping) else {name: {"method": name} for name in methods}
-    found = [_method(name, plain_options(facts), target, schema) for name, facts in named.items()]
+    found = [_read_method(name, plain_options(facts), target, schema) for name, facts in named.items()]
     found += [read_peer(name, command) for name, command in peers.items()]
     if not found:
         raise UsageError("name at least one method or peer to compare")
     doubled = [name for name in peers if name in named]
     if doubled or (not isinstance(methods, Mapping) and len(set(methods)) < len(methods)):
-        raise UsageError("every system needs a name of its own; one is named twice")
+        raise UsageError("every system needs a unique name; one is used twice")
     return tuple(found)
 
 
-def _method(name: str, facts: dict[str, Any], target: str | None, schema: Schema) -> System:
+def _read_method(name: str, facts: dict[str, Any], target: str | None, schema: Schema) -> System:
     method = str(facts.pop("method", name))
     _require_name(name)
     baseline = BASELINES.get(method)
     chosen = baseline or find_method(method)
-    told = target is not None and chosen.takes_target and "target" not in facts
-    chosen.check(schema, chosen.read_options({**facts, **({"target": target} if told else {})}))
+    has_target = target is not None and chosen.takes_target and "target" not in facts
+    chosen.check(schema, chosen.read_options({**facts, **({"target": target} if has_target else {})}))
     return System(
         name=name, kind="private" if baseline is None else "disclosed", method=method, options=facts,
-        budgeted=baseline is None or baseline.takes_epsilon, target=told,
+        budgeted=baseline is None or baseline.takes_epsilon, target=has_target,
     )  # fmt: skip
 
 
 def read_peer(name: str, command: str) -> System:
-    """A peer. A command with places but none for epsilon is run once, without a budget."""
+    """Read a peer. A command with placeholders but without {epsilon} is run once, without a budget."""
     _require_name(name)
     try:
         words = shlex.split(command)
     except ValueError:
-        raise UsageError(f"the command of peer '{name}' has an open quote") from None
+        raise UsageError(f"the command of peer '{name}' has an unclosed quote") from None
     if not words:
         raise UsageError(f"the command of peer '{name}' is empty")
-    places = [place for place in PLACES if any(f"{{{place}}}" in word for word in words)]
+    places = [place for place in PLACEHOLDERS if any(f"{{{place}}}" in word for word in words)]
     if places and "output" not in places:
-        raise UsageError(f"the command of peer '{name}' has places, but none for {{output}}")
+        raise UsageError(f"the command of peer '{name}' has placeholders, but not {{output}}")
     return System(name=name, kind="peer", command=command, budgeted=not places or "epsilon" in places)
 
 
 def _require_name(name: str) -> None:
-    if not NAME.fullmatch(name):
-        raise UsageError(f"a system's name is made of letters, digits, '.', '_', '+' and '-'; found {name!r}")
+    if not SYSTEM_NAME.fullmatch(name):
+        raise UsageError(f"the name of a system may contain letters, digits, '.', '_', '+' and '-'; found {name!r}")
 
 
 def read_epsilons(epsilons: Iterable[float] | float) -> tuple[float, ...]:
-    """Distinct positive numbers, in order of size."""
+    """Read epsilons as distinct positive numbers in ascending order."""
     given = [epsilons] if isinstance(epsilons, int | float) else list(epsilons)
     try:
         found = sorted({float(value) for value in given})
@@ -205,13 +205,13 @@ def read_epsilons(epsilons: Iterable[float] | float) -> tuple[float, ...]:
 
 
 def read_metrics(metrics: Sequence[str] | None, target: str | None, schema: Schema) -> tuple[str, ...]:
-    """Names of metrics and of measures of learners, in the order of their lists."""
+    """Read names of metrics and of measures of learners; return them in the order of their lists."""
     from sklar.lab.learning.features import task_of
     from sklar.lab.metrics.registry import METRICS, QUICK
 
     task = None if target is None else task_of(schema, target)
     if metrics is None:
-        return (*QUICK, *([] if task is None else ["learning", USUAL[task]]))
+        return (*QUICK, *([] if task is None else ["learning", DEFAULT_LEARNED[task]]))
     known = (*METRICS, *LEARNED)
     unknown = [name for name in metrics if name not in known and name != "all"]
     if unknown:
@@ -226,15 +226,13 @@ def read_metrics(metrics: Sequence[str] | None, target: str | None, schema: Sche
 
 
 def require_attacks(kinds: Sequence[str]) -> tuple[str, ...]:
-    """Refuse attacks that do not exist, or that attack a method and not a table, before any work is done."""
+    """Reject unknown attacks and those that a comparison cannot run, before any work is done."""
     from sklar.lab.attacks.release import TABLE_ATTACKS
 
     if "attribute" in kinds:
-        raise UsageError(
-            "the attack 'attribute' needs a sensitive column, and a comparison has none; use `sklar attack`"
-        )
+        raise UsageError("the attack 'attribute' needs a sensitive column; a comparison has none. Use `sklar attack`")
     known = tuple(kind for kind in TABLE_ATTACKS if kind != "attribute")
     unknown = [kind for kind in kinds if kind not in known]
     if unknown:
-        raise UsageError(f"there is no attack on tables '{unknown[0]}'; those are: {', '.join(known)}")
+        raise UsageError(f"there is no attack on tables '{unknown[0]}'; the attacks are: {', '.join(known)}")
     return tuple(kind for kind in known if kind in kinds)

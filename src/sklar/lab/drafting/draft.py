@@ -1,6 +1,6 @@
-"""Draft a schema from real rows, without noise, on their own or along SDV metadata.
+"""Draft a schema from real rows, without noise, optionally with the column kinds of SDV metadata.
 
-All guesses are listed in the order they are tried; the kind of a column may also be stated beforehand.
+All guesses are listed in the order in which they are tried.
 """
 
 from __future__ import annotations
@@ -11,34 +11,32 @@ from os import PathLike
 from typing import Any
 
 from sklar.errors import SourceError, UsageError
-from sklar.lab.drafting.codes import boolean, guess_amount, guess_boolean, guess_code
+from sklar.lab.drafting.codes import draft_boolean, guess_amount, guess_boolean, guess_code
 from sklar.lab.drafting.guess import Guess, leave_out
 from sklar.lab.drafting.keys import (
+    contains_row_names,
+    describe_sharing,
+    draft_key,
+    find_static_columns,
     guess_empty,
     guess_key,
     guess_person,
-    key,
-    names_rows,
-    row_names_key,
-    sharing_notes,
-    value_numbers,
-    with_static,
+    number_values,
 )
-from sklar.lab.drafting.labels import category, guess_category
-from sklar.lab.drafting.moments import guess_clock, guess_moment, moment
+from sklar.lab.drafting.labels import draft_category, guess_category
+from sklar.lab.drafting.moments import draft_datetime, guess_clock, guess_datetime
 from sklar.lab.drafting.ordered_words import guess_declared_order, guess_ordered_words
-from sklar.lab.drafting.persons import guess_personal, holds_names
-from sklar.lab.drafting.profile import Profile, numbers_of, profile_of
-from sklar.lab.drafting.quantities import guess_quantity, quantity
-from sklar.lab.drafting.relations import relation_notes
-from sklar.lab.drafting.steps import with_steps
+from sklar.lab.drafting.persons import contains_names, guess_personal
+from sklar.lab.drafting.profile import Profile, parse_numbers, profile_column
+from sklar.lab.drafting.quantities import draft_quantity, guess_quantity
+from sklar.lab.drafting.relations import find_relations
+from sklar.lab.drafting.steps import find_steps
 from sklar.lab.tables.reading import read_table
-from sklar.lab.tables.table import ExactTable
 from sklar.rows.encode.arrays import one_type
 from sklar.rows.sources import open_source
 from sklar.sample.rng import named_streams
 from sklar.schema.columns import Column, Ordinal
-from sklar.schema.confirming import person_question, step_questions
+from sklar.schema.confirming import list_step_questions, make_person_question
 from sklar.schema.numbers import Datetime
 from sklar.schema.persons.person import Person
 from sklar.schema.reading import ReadOptions, read_options
@@ -46,15 +44,15 @@ from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv
 from sklar.schema.table import Schema
 
 DRAFT_ROWS = 100_000
-"""Rows looked at: more show rarer values and wider extremes, and take longer."""
-FEWEST_ROWS = 2
-"""A single row does not tell that a column is constant."""
+"""Number of rows read: more show rarer values and wider extremes, and take longer."""
+MIN_CONSTANT_ROWS = 2
+"""Minimum number of rows of a constant column: a single row does not show that a column is constant."""
 INTRODUCTION = (
-    "This draft was read off the rows themselves, so it is private until you have gone through it: do not publish it.",
-    "Every fact is marked from-rows, and a private fit refuses such marks. For each one decide: is it known without "
-    'these rows (a code book, a law, a form)? Then correct it and set its source to "assumed" (or "public"). Else set '
-    'its source to "pay": bounds and lists of values are then measured, and paid from the privacy budget.',
-    "The kind of a column is such a fact, too, also where a column is a key or left out, and so are format, "
+    "This draft was read from the rows, so it is private until you have reviewed it: do not publish it.",
+    "Every fact is marked from-rows, and a private fit rejects such marks. For each one decide: is it known without "
+    'these rows (a code book, a statute, a form)? Then correct it and set its source to "assumed" (or "public"). Else '
+    'set its source to "pay": bounds and lists of values are then measured, and paid from the privacy budget.',
+    "The kind of a column is such a fact, too, even if the column is a key or left out, and so are format, "
     "resolution, other, missing_value and whether labels are integers (integer_labels): one odd row can change them. "
     "They cannot be measured, only confirmed.",
     'To confirm a whole column write source = "assumed". To confirm its kind and pay for its bounds write '
@@ -74,73 +72,66 @@ def draft_schema(
 ) -> Draft:
     """Guess a schema from the first rows of a table. No noise is added: the result is private.
 
-    Every fact, the kinds included, is marked from-rows, and a private fit refuses it until the custodian has confirmed
-    it or, for bounds and lists of values, pays for it.
+    Every fact, including the kinds, is marked from-rows, and a private fit rejects it until the custodian confirms it
+    or, for bounds and lists of values, pays for it.
 
     Args:
-        data: A file, a data frame, or anything that speaks Arrow, as for `fit`.
-        sdv: SDV metadata (a file, or the parsed JSON) whose kinds to keep to; only domains are then read off the rows.
-        table: The one that the metadata are read for, if they have several.
-        rows: Look at this many rows from the beginning.
+        data: A file, a data frame, or any object with the Arrow interface, as for `fit`.
+        sdv: SDV metadata (a file, or the parsed JSON) whose kinds are kept; only domains are then read from the rows.
+        table: The table in the metadata, if they have several.
+        rows: Number of rows to read from the beginning.
         read: How to read a file: `delimiter`, `encoding`, `null_values`, `sql`.
 
     Returns:
-        A Schema with `todo`, the list of what to check; writing it puts the notes beside the columns.
+        A Schema with `todo`, the list of what to check; writing it puts the notes next to the columns.
     """
 
-    kinds = _stated_kinds(sdv, table)
-    looked_at, more, first = first_rows(data, rows, read_options(read))
-    profiles = [profile_of(name, looked_at.column(i)) for i, name in enumerate(looked_at.column_names)]
+    kinds = _read_stated_kinds(sdv, table)
+    head, more, first = first_rows(data, rows, read_options(read))
+    profiles = [profile_column(name, head.column(i)) for i, name in enumerate(head.column_names)]
     if isinstance(data, str | PathLike):
         _require_header(profiles)
     guesses = {
         one.name: (guess_stated(one, kinds[one.name]) if one.name in kinds else guess_column(one)).mark_from_rows()
         for one in profiles
     }
-    if profiles[0].name not in kinds and names_rows(profiles[0], first, looked_at.column_names[1:]):
-        guesses[profiles[0].name] = row_names_key(profiles[0]).mark_from_rows()
+    if profiles[0].name not in kinds and contains_row_names(profiles[0], first, head.column_names[1:]):
+        note = "It looks like row names or an index, as R and pandas write them. Is it anything else?"
+        guesses[profiles[0].name] = draft_key(profiles[0]).with_notes(note).mark_from_rows()
     if not any(guess.column.modelled for guess in guesses.values()):
         raise SourceError("no column of the table could be drafted: all are keys, empty or free text")
-    drafted = _drafted(looked_at, guesses)
     columns = {name: guess.column for name, guess in guesses.items()}
-    person = with_static(guess_person(profiles, columns), looked_at, columns)
-    keys = None if person is None else value_numbers(looked_at.column(person.key))
-    person, across = (None, {}) if keys is None else with_steps(person, drafted, keys, named_streams(0)("steps"))
-    found = relation_notes(drafted, named_streams(0)("relations"))
+    drafted = read_table(head, Schema(columns), named_streams(0)("rows"), role="real")
+    person = find_static_columns(guess_person(profiles, columns), head, columns)
+    keys = None if person is None else number_values(head.column(person.key))
+    person, across = (None, {}) if keys is None else find_steps(person, drafted, keys, named_streams(0)("steps"))
+    found = find_relations(drafted, named_streams(0)("relations"))
     guesses = {n: guess.with_notes(*found.get(n, ()), *across.get(n, ())) for n, guess in guesses.items()}
     return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)), person)
 
 
 def _require_header(profiles: Sequence[Profile]) -> None:
-    """Refuse names that are values of their own columns, as F above M and F: a row stands in the header's place."""
+    """Reject a table whose column names are values of their columns, as F above M and F: the header is a row."""
     labels = [one for one in profiles if one.form == "text" and one.distinct < one.present]
     if labels and all(one.name in one.values for one in labels):
         raise SourceError(
-            "the names of the columns seem to be a row: those of columns of labels are labels that these hold; add a "
-            "line with the names of the columns"
+            "the first line seems to be a row, not column names: its words also occur as values below; add a line with "
+            "the names of the columns"
         )
 
 
-def _stated_kinds(sdv: str | PathLike[str] | Mapping[str, Any] | None, table: str | None) -> dict[str, StatedKind]:
+def _read_stated_kinds(sdv: str | PathLike[str] | Mapping[str, Any] | None, table: str | None) -> dict[str, StatedKind]:
     if sdv is None and table is not None:
-        raise UsageError("table names one of the tables of SDV metadata: say which metadata, as sdv=")
+        raise UsageError("table selects a table of SDV metadata; give the metadata as sdv=")
     if sdv is None:
         return {}
     return kinds_from_sdv(sdv, table) if isinstance(sdv, Mapping) else read_sdv(sdv, table)
 
 
-def _drafted(table: Any, guesses: Mapping[str, Guess]) -> ExactTable:
-    """The rows looked at, as the drafted columns read them."""
-    columns = {name: guess.column for name, guess in guesses.items()}
-    return read_table(table, Schema(columns), named_streams(0)("rows"), role="real")
-
-
 def _remarks(rows: int, more: bool, absent: set[str]) -> tuple[str, ...]:
     remarks: list[str] = []
     if more:
-        remarks.append(
-            f"Only the first {rows:,} rows were looked at: values, nulls and extremes that come later were not seen."
-        )
+        remarks.append(f"Only the first {rows:,} rows were read: later values, nulls and extremes were not seen.")
     if absent:
         shown = ", ".join(f"'{name}'" for name in sorted(absent))
         remarks.append(f"The metadata also name {shown}, which the table does not have.")
@@ -148,7 +139,7 @@ def _remarks(rows: int, more: bool, absent: set[str]) -> tuple[str, ...]:
 
 
 class Draft(Schema):
-    """A schema guessed from rows. Writing it puts the notes next to the columns they speak of."""
+    """A schema guessed from rows. Writing it puts the notes next to their columns."""
 
     __slots__ = ()
 
@@ -159,35 +150,37 @@ class Draft(Schema):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What to know about the draft as a whole."""
+        """Return the notes about the whole draft."""
         return self.notes[""]
 
     @property
     def todo(self) -> str:
-        """The to-do list as plain text: first for the whole table, then column by column."""
+        """Return the to-do list as plain text: first for the whole table, then column by column."""
         lines = ["To do before this schema can be used for a private fit:", "", *(f"* {one}" for one in self.remarks)]
         return "\n".join([*lines, self.guessed])
 
     @property
     def guessed(self) -> str:
-        """What was guessed and is asked, column by column, as plain text."""
-        told = {name: " ".join(_sentence(note) for note in self.notes[name]) for name in self}
-        asked = [q for q in (person_question(self.person), *step_questions(self.person)) if q is not None]
-        lines = [f"* {name} ({column.kind}): {told[name]}" for name, column in self.items()]
-        return "\n".join([*lines, *(f"* {question}" for question in asked)])
+        """Return the guesses and questions as plain text, column by column."""
+        texts = {name: " ".join(_capitalize(note) for note in self.notes[name]) for name in self}
+        questions = [q for q in (make_person_question(self.person), *list_step_questions(self.person)) if q is not None]
+        lines = [f"* {name} ({column.kind}): {texts[name]}" for name, column in self.items()]
+        return "\n".join([*lines, *(f"* {question}" for question in questions)])
 
 
-def _sentence(note: str) -> str:
+def _capitalize(note: str) -> str:
     return note if note[:1].isupper() or note[:1] in "`'" else note[:1].upper() + note[1:]
 
 
 def guess_constant(profile: Profile) -> Guess | None:
-    """Category of one value; times are left to the guess about times."""
-    if profile.distinct != 1 or profile.present < FEWEST_ROWS or profile.form in ("moment", "other", "boolean"):
+    """Guess a category of one value; constant times are guessed as times."""
+    if profile.distinct != 1 or profile.present < MIN_CONSTANT_ROWS or profile.form in ("moment", "other", "boolean"):
         return None
-    if holds_names(profile):
+    if contains_names(profile):
         return None
-    return category(profile).with_notes("One single value was seen: if it tells nothing, make it `ignore`.")
+    return draft_category(profile).with_notes(
+        "Only one value was seen: if it carries no information, make it `ignore`."
+    )
 
 
 GUESSES: tuple[Callable[[Profile], Guess | None], ...] = (
@@ -197,7 +190,7 @@ GUESSES: tuple[Callable[[Profile], Guess | None], ...] = (
     guess_constant,
     guess_boolean,
     guess_key,
-    guess_moment,
+    guess_datetime,
     guess_code,
     guess_quantity,
     guess_personal,
@@ -205,63 +198,63 @@ GUESSES: tuple[Callable[[Profile], Guess | None], ...] = (
     guess_ordered_words,
     guess_category,
 )
-"""The first guess that fits is taken."""
+"""All guesses; the first that fits is used."""
 
 
 def guess_column(profile: Profile) -> Guess:
-    """What a column is, from its rows alone."""
+    """Guess a column from its rows."""
     unfit = leave_out("too many different texts for a list. Use `category` with a public list if it has one.")
     return next((guess for attempt in GUESSES if (guess := attempt(profile)) is not None), unfit)
 
 
 def guess_stated(profile: Profile, stated: StatedKind) -> Guess:
-    """A column of a stated kind, with only its domain taken from the rows; a plain guess if the rows do not fit it."""
-    guess = _stated(profile, stated)
+    """Draft a column of a stated kind with its domain from the rows; guess the kind, too, if the rows do not fit."""
+    guess = _draft_stated(profile, stated)
     if guess is None:
         return guess_column(profile).with_notes(f"The metadata say {stated.sdtype}, which does not fit the rows.")
-    # Metadata may call a key a number or leave it out; that rows share it matters all the same.
-    shared = sharing_notes(profile) if stated.kind != "id" and guess_key(profile) is not None else ()
+    # Metadata may call a key a number or leave it out, but it still matters that rows share it.
+    shared = describe_sharing(profile) if stated.kind != "id" and guess_key(profile) is not None else ()
     return guess.with_notes(*stated.notes, *shared)
 
 
-def _stated(profile: Profile, stated: StatedKind) -> Guess | None:
+def _draft_stated(profile: Profile, stated: StatedKind) -> Guess | None:
     if stated.kind == "id":
-        return key(profile)
+        return draft_key(profile)
     if stated.kind == "ignore":
         return leave_out(f"{stated.sdtype} data are not modelled.")
     if stated.domain is not None:
-        return _stated_range(profile, stated.domain)
+        return _draft_stated_range(profile, stated.domain)
     if stated.kind == "ordinal":
         column = Ordinal(stated.values, nullable=profile.missing > 0)
         return Guess(column=column, notes=("ordered values, as the metadata list them.",))
     if not profile.present:
         return guess_empty(profile)
     if stated.kind == "boolean":
-        return boolean(profile)
+        return draft_boolean(profile)
     if stated.kind == "category":
-        return category(profile)
+        return draft_category(profile)
     if stated.kind == "datetime":
-        return moment(profile, None if profile.form == "moment" else stated.format)
-    numbers = numbers_of(profile)
-    return None if numbers is None else quantity(profile, numbers, real=stated.kind == "real")
+        return draft_datetime(profile, None if profile.form == "moment" else stated.format)
+    numbers = parse_numbers(profile)
+    return None if numbers is None else draft_quantity(profile, numbers, real=stated.kind == "real")
 
 
-def _stated_range(profile: Profile, column: Column) -> Guess:
-    """The range that metadata state, which may be known; where SDV detected it, it is as much read off the rows."""
+def _draft_stated_range(profile: Profile, column: Column) -> Guess:
+    """Use the range of the metadata; it may be public, or detected by SDV from the rows."""
     if isinstance(column, Datetime) and profile.form == "moment":
         column = replace(column, format=None)
     return Guess(column=column, notes=("its range is that of the metadata, which SDV usually detects from the rows.",))
 
 
 def first_rows(data: Any, rows: int, read: ReadOptions) -> tuple[Any, bool, str]:
-    """(the first rows with all columns, whether there are more rows, what the first column was called)."""
+    """Read the first rows; also return whether there are more rows, and the name of the first column as written."""
     import pyarrow as pa
 
     if rows < 1:
-        raise UsageError("a draft needs at least one row to look at")
+        raise UsageError(f"a draft needs at least one row; found rows={rows}")
     source = open_source(data, schema=None, read=read)
     names = source.column_names
-    named = _named(names)
+    named = _complete_names(names)
     batches, seen = [], 0
     for batch in source.batches(names):
         batches.append(pa.RecordBatch.from_arrays([one_type(column) for column in batch.columns], names=named))
@@ -270,13 +263,14 @@ def first_rows(data: Any, rows: int, read: ReadOptions) -> tuple[Any, bool, str]
             break
     if not seen:
         raise SourceError("the table has no rows to draft a schema from; write the schema by hand")
-    table = pa.Table.from_batches([b for b in batches if b.num_rows]) if _same(batches) else _as_text(batches)
+    one_schema = len({str(batch.schema) for batch in batches if batch.num_rows}) == 1
+    table = pa.Table.from_batches([b for b in batches if b.num_rows]) if one_schema else _cast_to_text(batches)
     found = _replace_nulls(table.slice(0, rows), tuple(read.null_values))
     return found, seen > rows, names[0]
 
 
-def _named(names: Sequence[str]) -> list[str]:
-    """The names of all columns; a first one without a name, as R and pandas write row names, is given one."""
+def _complete_names(names: Sequence[str]) -> list[str]:
+    """Return the names of all columns; name a nameless first column, which R and pandas write for row names."""
     if not names:
         raise SourceError("the table has no columns")
     first = next(name for name in ("row", *(f"row_{k}" for k in range(2, len(names) + 2))) if name not in names[1:])
@@ -289,12 +283,8 @@ def _named(names: Sequence[str]) -> list[str]:
     return named
 
 
-def _same(batches: Sequence[Any]) -> bool:
-    return len({str(batch.schema) for batch in batches if batch.num_rows}) == 1
-
-
-def _as_text(batches: Sequence[Any]) -> Any:
-    """Batches of a frame of Python objects may differ in type; as text they agree."""
+def _cast_to_text(batches: Sequence[Any]) -> Any:
+    """Cast batches of different types (a frame of Python objects) to text."""
     import pyarrow as pa
 
     names = batches[0].schema.names
@@ -305,12 +295,12 @@ def _as_text(batches: Sequence[Any]) -> Any:
 
 
 def _replace_nulls(table: Any, null_values: tuple[str, ...]) -> Any:
-    """The table with the texts that stand for null, and the numbers among them, replaced by null."""
+    """Replace the texts that mean null, and equal numbers, by null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     for i, field in enumerate(table.schema if null_values else ()):
-        listed = [value for text in null_values if (value := _typed(text, field.type)) is not None]
+        listed = [value for text in null_values if (value := _cast_text(text, field.type)) is not None]
         if listed:
             options = pc.SetLookupOptions(value_set=pa.array(listed, type=field.type))
             found = pc.call_function("is_in", [table.column(i)], options)
@@ -319,8 +309,8 @@ def _replace_nulls(table: Any, null_values: tuple[str, ...]) -> Any:
     return table
 
 
-def _typed(text: str, kind: Any) -> Any:
-    """A null text as a value of an Arrow type; None if it is not one."""
+def _cast_text(text: str, kind: Any) -> Any:
+    """Cast a text to an Arrow type; None if that is impossible."""
     import pyarrow as pa
 
     plain = pa.types.is_string(kind) or pa.types.is_large_string(kind)

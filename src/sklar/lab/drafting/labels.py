@@ -1,4 +1,4 @@
-"""Guess: words from a short list. Rare words are left out, since a rare word may point at a person."""
+"""Guess categories: words from a short list. Rare words are left out, because a rare word may identify a person."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from sklar.lab.drafting.guess import Guess, leave_out, rough_share
 from sklar.lab.drafting.profile import Profile, is_missing_word
 from sklar.schema.columns import INT64_MAX, INT64_MIN, Category
 
-MOST_LABELS = 200
-"""Values that are listed at most: a custodian has to go through them one by one."""
-RARE_ROWS, RARE_SHARE = 10, 0.01
-"""A label needs so many rows, or this share of a table of few rows, to be listed: a rarer one may point at a person."""
-COVERED = 0.5
-"""Listed labels must hold at least this share of the rows, else the column is taken as free text."""
+MAX_LABELS = 200
+"""Maximum number of listed values: a custodian has to review them one by one."""
+MIN_LABEL_ROWS, MIN_LABEL_SHARE = 10, 0.01
+"""Rows that a label needs to be listed, or share of the rows of a small table: a rarer one may identify a person."""
+MIN_COVERED_SHARE = 0.5
+"""Share of the rows that listed labels must cover, else the column is free text."""
 _PLAIN_INTEGER = re.compile(r"-?[1-9]\d{0,17}|0")
 
 
 def guess_category(profile: Profile) -> Guess | None:
-    """Category, or nothing if the frequent values cover too few rows."""
+    """Guess a category if its frequent values cover enough rows."""
     if profile.form in ("text", "integer", "real", "boolean") and _covers(profile):
-        return category(profile)
+        return draft_category(profile)
     return None
 
 
-def category(profile: Profile) -> Guess:
-    """Category of the frequent values, ascending; Ignore if there are none."""
-    values = tuple(sorted(frequent(profile)))
+def draft_category(profile: Profile) -> Guess:
+    """Draft a category of the frequent values, ascending; leave the column out if there are none."""
+    values = tuple(sorted(list_frequent(profile)))
     if not values:
         return leave_out("its values are too many, or too rare, to list. Use `category` with a public list of values.")
     listed = f"one of {len(values)} values" if len(values) > 1 else "one value"
@@ -38,43 +38,42 @@ def category(profile: Profile) -> Guess:
     return Guess(column=Category(values, nullable=profile.missing > 0), notes=notes)
 
 
-def frequent(profile: Profile) -> list[Any]:
-    """The values that are not rare, as integers if all of them are, else as text; at most MOST_LABELS."""
+def list_frequent(profile: Profile) -> list[Any]:
+    """Return the values that are not rare, as integers if all of them are, else as text; at most MAX_LABELS."""
     order = sorted(range(profile.distinct), key=lambda i: (-int(profile.counts[i]), i))
-    fewest = fewest_rows(profile)
-    kept = [profile.values[i] for i in order[:MOST_LABELS] if profile.counts[i] >= fewest]
-    return list(as_labels(kept))
+    needed = min_label_rows(profile)
+    return list(as_labels(profile.values[i] for i in order[:MAX_LABELS] if profile.counts[i] >= needed))
 
 
 def as_labels(values: Iterable[Any]) -> tuple[str, ...] | tuple[int, ...]:
-    """Values as integers if all of them are, else as text; 0.0 and -0.0 are one label."""
+    """Convert values to integers if all of them are, else to text; 0.0 and -0.0 are one label."""
     texts = tuple(dict.fromkeys(label_text(v) for v in values))
     whole = all(_PLAIN_INTEGER.fullmatch(t) and INT64_MIN <= int(t) <= INT64_MAX for t in texts)
     return tuple(int(t) for t in texts) if whole else texts
 
 
-def fewest_rows(profile: Profile) -> int:
-    """Rows a value needs to be listed."""
-    return max(1, min(RARE_ROWS, int(RARE_SHARE * profile.present)))
+def min_label_rows(profile: Profile) -> int:
+    """Return the number of rows that a value needs to be listed."""
+    return max(1, min(MIN_LABEL_ROWS, int(MIN_LABEL_SHARE * profile.present)))
 
 
 def label_text(value: Any) -> str:
-    """A value as the text that the value rules match it with."""
+    """Convert a value to the text by which the schema matches it."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def label_notes(profile: Profile, meant: tuple[str, ...] = ()) -> list[str]:
-    """What the custodian should know about values that are rare or, unless clearly meant, look like a missing value."""
+    """Return notes about rare values, and about values outside `meant` that look like missing values."""
     notes: list[str] = []
-    kept = frequent(profile)
+    kept = list_frequent(profile)
     if len(kept) < profile.distinct:
         rows = int(np.sort(profile.counts)[: profile.distinct - len(kept)].sum())
         share = rough_share(rows, profile.present)
         notes.append(
-            f"Rare values were left out, since they may point at persons ({share} of the rows, which become `other`); "
-            "add those that are public knowledge."
+            f"Rare values were left out, because they may identify persons ({share} of the rows, which become `other`);"
+            " add those that are public knowledge."
         )
     words = sorted({v for v in profile.values if is_missing_word(v) and v not in meant})
     if words:
@@ -88,5 +87,5 @@ def label_notes(profile: Profile, meant: tuple[str, ...] = ()) -> list[str]:
 
 
 def _covers(profile: Profile) -> bool:
-    listed = np.sort(profile.counts[profile.counts >= fewest_rows(profile)])[-MOST_LABELS:]
-    return int(listed.sum()) >= COVERED * profile.present
+    listed = np.sort(profile.counts[profile.counts >= min_label_rows(profile)])[-MAX_LABELS:]
+    return int(listed.sum()) >= MIN_COVERED_SHARE * profile.present

@@ -1,4 +1,4 @@
-"""Guess: dates and times, from Arrow types or from texts that all follow one format."""
+"""Guess dates and times from Arrow types or from texts in one format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sklar.lab.drafting.guess import DATE_WORDS, Guess, hints, leave_out, rough_share
+from sklar.lab.drafting.guess import DATE_WORDS, Guess, has_word, leave_out, rough_share
 from sklar.lab.drafting.profile import Profile, is_excuse, is_missing_word
 from sklar.schema.grid import RESOLUTIONS
 from sklar.schema.numbers import Datetime
@@ -19,64 +19,64 @@ DATES = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d",
          "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y", "%d.%m.%y", "%d/%m/%y", "%m/%d/%y")  # fmt: skip
 TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", ", %H:%M")
 SPACED = ("%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
-"""ISO 8601 but for the T; pandas, R and databases write so. Named where all texts do, so that the output does, too."""
-DENSE = "%Y%m%d"
+"""ISO 8601 without the T, as pandas, R and databases write it. The output then has the same format."""
+COMPACT_DATE = "%Y%m%d"
 CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d+)?)?( ?[ap]\.?m\.?)?", re.ASCII | re.IGNORECASE)
-FEWEST_TIMES = 12
-"""With fewer different times of day a category will do."""
-ENOUGH = 0.98
-"""Share of the texts that must follow a format: the rest is taken for slips and becomes null."""
-TRIED = 200
-"""Texts that are tried before all the others: most formats are ruled out by them."""
+MAX_CATEGORY_TIMES = 12
+"""Up to this number of different times of day become a category."""
+MIN_FORMAT_SHARE = 0.98
+"""Share of the texts that must follow a format: the others are errors and become null."""
+FIRST_TEXTS = 200
+"""Texts that are parsed before all others: they rule out most formats."""
 
 
-def guess_moment(profile: Profile) -> Guess | None:
-    """Datetime, if nearly all texts follow one format."""
+def guess_datetime(profile: Profile) -> Guess | None:
+    """Guess a datetime if nearly all texts follow one format."""
     if profile.form == "moment":
-        return moment(profile, None)
-    if profile.form == "integer" and hints(profile.name, DATE_WORDS) and _dense(profile):
-        return moment(profile, DENSE)
+        return draft_datetime(profile, None)
+    if profile.form == "integer" and has_word(profile.name, DATE_WORDS) and _has_compact_dates(profile):
+        return draft_datetime(profile, COMPACT_DATE)
     if profile.form != "text":
         return None
     texts = [v for v in profile.values if not (is_missing_word(v) or is_excuse(v))]
-    fitting = [form for form in _candidates(profile.name) if _fits(texts, form)]
+    fitting = [form for form in _candidate_formats(profile.name) if _fits(texts, form)]
     if not fitting:
         return None
-    spaced = (form for form in SPACED if fitting[0] is None and all(_read(t, form) is not None for t in texts))
-    guess = moment(profile, next(spaced, fitting[0]))
-    return guess.with_notes(*_ambiguity(fitting)) if guess else None
+    spaced = (form for form in SPACED if fitting[0] is None and all(_parse(t, form) is not None for t in texts))
+    guess = draft_datetime(profile, next(spaced, fitting[0]))
+    return guess.with_notes(*_describe_ambiguity(fitting)) if guess else None
 
 
 def guess_clock(profile: Profile) -> Guess | None:
-    """Ignore with a note on what to write instead, for spans of time and for times of day."""
+    """Leave out durations and times of day, with a note on what to write instead."""
     if profile.form == "span":
         return leave_out(
-            "spans of time are not read. Give them as numbers, say of seconds (pandas: x.dt.total_seconds()), and "
+            "durations are not read. Convert them to numbers, for example seconds (pandas: x.dt.total_seconds()), and "
             "draft again, or make it `real` with lower and upper."
         )
     texts = [v for v in profile.values if isinstance(v, str) and not (is_missing_word(v) or is_excuse(v))]
-    written = profile.form == "text" and len(texts) > FEWEST_TIMES
+    written = profile.form == "text" and len(texts) > MAX_CATEGORY_TIMES
     if profile.form == "clock" or (written and all(CLOCK.fullmatch(t.strip()) for t in texts)):
         return leave_out(
-            "times of day are not read. Give them as numbers, say of minutes since midnight (08:30 as 510), and draft "
-            "again, or make it `integer` from 0 to 1439."
+            "times of day are not read. Convert them to numbers, for example minutes since midnight (08:30 as 510), "
+            "and draft again, or make it `integer` from 0 to 1439."
         )
     return None
 
 
-def moment(profile: Profile, form: str | None) -> Guess | None:
-    """The drafted column of times in the given format (ISO if None)."""
-    zone = _zone(profile)
-    read = [(_read(v, form, zone), int(c)) for v, c in zip(profile.values, profile.counts, strict=True)]
-    moments = [m for m, _ in read if m is not None]
-    if not moments:
+def draft_datetime(profile: Profile, form: str | None) -> Guess | None:
+    """Draft a column of times in the given format (ISO if None)."""
+    zone = _find_zone(profile)
+    read = [(_parse(v, form, zone), int(c)) for v, c in zip(profile.values, profile.counts, strict=True)]
+    times = [m for m, _ in read if m is not None]
+    if not times:
         return None
-    resolution = _resolution(moments)
-    lower, upper = _round_bounds(min(moments), max(moments), resolution)
+    resolution = _coarsest_resolution(times)
+    lower, upper = _round_bounds(min(times), max(times), resolution)
     unread = sum(c for (m, c), v in zip(read, profile.values, strict=True) if m is None and not is_missing_word(v))
     seen = sum(c for m, c in read if m is not None)
     column = Datetime(lower, upper, resolution=resolution, format=form, zone=zone, nullable=seen < profile.rows)
-    written = f", written as {form}" if form else f", by the clock of {zone}" if zone else ""
+    written = f", written as {form}" if form else f", in the time zone {zone}" if zone else ""
     notes = [
         f"times to the {resolution}{written}, from {lower} to {upper}, rounded outward from the rows. "
         "What range can it have?"
@@ -86,26 +86,26 @@ def moment(profile: Profile, form: str | None) -> Guess | None:
     return Guess(column=column, notes=tuple(notes))
 
 
-def _zone(profile: Profile) -> str | None:
-    """The zone of a column of times that names one."""
+def _find_zone(profile: Profile) -> str | None:
+    """Return the time zone of a column of times, if it has one."""
     zones = {getattr(v.tzinfo, "key", None) for v in profile.values if isinstance(v, datetime)}
     return zones.pop() if len(zones) == 1 else None
 
 
-def _candidates(name: str) -> list[str | None]:
-    dense = [DENSE] if hints(name, DATE_WORDS) else []
-    return [None, *dense, *(day + time for time in TIMES for day in DATES)]
+def _candidate_formats(name: str) -> list[str | None]:
+    compact = [COMPACT_DATE] if has_word(name, DATE_WORDS) else []
+    return [None, *compact, *(day + time for time in TIMES for day in DATES)]
 
 
 def _fits(texts: list[str], form: str | None) -> bool:
-    """A few texts first, and every seventh of very many."""
-    for part in (texts[:10], texts[:TRIED], texts[::7] if len(texts) > 20_000 else texts):
-        if sum(_read(t, form) is not None for t in part) < ENOUGH * len(part) or not part:
+    """Check whether nearly all texts have a format: a few texts first, and every seventh of very many."""
+    for part in (texts[:10], texts[:FIRST_TEXTS], texts[::7] if len(texts) > 20_000 else texts):
+        if sum(_parse(t, form) is not None for t in part) < MIN_FORMAT_SHARE * len(part) or not part:
             return False
     return True
 
 
-def _read(value: Any, form: str | None, zone: str | None = None) -> datetime | None:
+def _parse(value: Any, form: str | None, zone: str | None = None) -> datetime | None:
     if isinstance(value, datetime):
         clock = UTC if zone is None else value.tzinfo
         return value.astimezone(clock).replace(tzinfo=None) if value.tzinfo else value
@@ -119,21 +119,23 @@ def _read(value: Any, form: str | None, zone: str | None = None) -> datetime | N
     return read.astimezone(UTC).replace(tzinfo=None) if read.tzinfo else read
 
 
-def _dense(profile: Profile) -> bool:
-    return all(19000101 <= v <= 21001231 for v in profile.values) and _fits([str(v) for v in profile.values], DENSE)
+def _has_compact_dates(profile: Profile) -> bool:
+    in_range = all(19000101 <= v <= 21001231 for v in profile.values)
+    return in_range and _fits([str(v) for v in profile.values], COMPACT_DATE)
 
 
-def _resolution(moments: list[datetime]) -> str:
-    """The coarsest resolution that loses nothing."""
-    rests = [(m - datetime(1970, 1, 1)) // timedelta(microseconds=1) for m in moments]
-    return next((name for name, micros in RESOLUTIONS.items() if all(r % micros == 0 for r in rests)), "microsecond")
+def _coarsest_resolution(times: list[datetime]) -> str:
+    """Return the coarsest resolution without loss."""
+    micros = [(time - datetime(1970, 1, 1)) // timedelta(microseconds=1) for time in times]
+    return next((name for name, unit in RESOLUTIONS.items() if all(m % unit == 0 for m in micros)), "microsecond")
 
 
 def _round_bounds(first: datetime, last: datetime, resolution: str) -> tuple[str, str]:
-    """Whole years for spans beyond a year, else whole months; times of day run to the last tick of the last day."""
+    """Round outward to whole years if the range exceeds a year, else to whole months, up to the last tick."""
     whole_years = last - first > timedelta(days=366)
     lower = date(first.year, 1 if whole_years else first.month, 1)
-    upper = date(last.year, 12, 31) if whole_years else _month_end(last)
+    month_end = date(last.year, last.month, monthrange(last.year, last.month)[1])
+    upper = date(last.year, 12, 31) if whole_years else month_end
     if resolution == "day":
         return lower.isoformat(), upper.isoformat()
     end = datetime(upper.year, upper.month, upper.day, 23, 59, 59, 999999)
@@ -142,11 +144,7 @@ def _round_bounds(first: datetime, last: datetime, resolution: str) -> tuple[str
     return f"{lower.isoformat()}T00:00:00", end.isoformat()
 
 
-def _month_end(moment: datetime) -> date:
-    return date(moment.year, moment.month, monthrange(moment.year, moment.month)[1])
-
-
-def _ambiguity(fitting: list[str | None]) -> list[str]:
+def _describe_ambiguity(fitting: list[str | None]) -> list[str]:
     others = [form for form in fitting[1:3] if form]
     if not fitting[0] or not others:
         return []

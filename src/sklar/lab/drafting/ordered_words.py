@@ -1,5 +1,5 @@
-"""Guess: labels that the type of a column orders, words that everyone puts in the same order (never, sometimes, often)
-and ranges written as text (18-25)."""
+"""Guess ordinals: labels with an order declared by the column's type, words with a usual order (never, sometimes,
+often), and ranges written as text (18-25)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sklar.lab.drafting.guess import Guess
-from sklar.lab.drafting.labels import MOST_LABELS, as_labels, frequent, label_notes
+from sklar.lab.drafting.labels import MAX_LABELS, as_labels, label_notes, list_frequent
 from sklar.lab.drafting.profile import Profile, is_missing_word
 from sklar.schema.columns import Ordinal
 
@@ -16,20 +16,20 @@ STEP = re.compile(r"(?:stage|grade|level|tier|class|year|quartile|quintile|decil
 
 
 def guess_ordered_words(profile: Profile) -> Guess | None:
-    """Ordinal, for texts that all stand on one known scale or are all bands of numbers."""
-    if profile.form != "text" or profile.distinct > MOST_LABELS:
+    """Guess an ordinal for texts that are all on one known scale or all ranges of numbers."""
+    if profile.form != "text" or profile.distinct > MAX_LABELS:
         return None
-    words = [v for v in profile.values if not is_missing_word(v) or _plain(v) == "none"]
-    for order in (*(_scale_order(scale) for scale in SCALES), _count_order, _period_order, band_order):
-        places = {word: order(_plain(word)) for word in words}
+    words = [v for v in profile.values if not is_missing_word(v) or _normalize(v) == "none"]
+    for order in (*(_scale_order(scale) for scale in SCALES), _numbered_order, _period_order, band_order):
+        places = {word: order(_normalize(word)) for word in words}
         if len(set(places.values())) == len(words) >= 3 and None not in places.values():
-            return _ordinal(profile, places)
+            return _draft_ordinal(profile, places)
     return None
 
 
 def guess_declared_order(profile: Profile) -> Guess | None:
-    """Ordinal, for ordered categories of pandas and ordered dictionaries of Arrow; labels that no row has stay."""
-    if not 2 <= len(profile.order) <= MOST_LABELS:
+    """Guess an ordinal for ordered categories of pandas and ordered dictionaries of Arrow; keep unused labels."""
+    if not 2 <= len(profile.order) <= MAX_LABELS:
         return None
     values = as_labels(profile.order)
     shown = ", ".join(str(value) for value in values[:8]) + (" and so on" if len(values) > 8 else "")
@@ -37,8 +37,8 @@ def guess_declared_order(profile: Profile) -> Guess | None:
     return Guess(column=Ordinal(values, nullable=profile.missing > 0), notes=notes)
 
 
-def _ordinal(profile: Profile, places: dict[str, Any]) -> Guess | None:
-    kept = frequent(profile)
+def _draft_ordinal(profile: Profile, places: dict[str, Any]) -> Guess | None:
+    kept = list_frequent(profile)
     values = tuple(word for word in sorted(places, key=lambda w: places[w]) if word in kept)
     if len(values) < 2 or len(values) < len(kept) - sum(is_missing_word(v) for v in kept):
         return None
@@ -53,19 +53,19 @@ def _scale_order(scale: str) -> Callable[[str], int | None]:
     return lambda word: places.get(word, places.get(STEP.sub("", word, count=1)))
 
 
-def _count_order(word: str) -> int | None:
-    """Stage 1, stage 2, ...; plain numbers are left to the guesses about numbers."""
+def _numbered_order(word: str) -> int | None:
+    """Order stage 1, stage 2, ...; plain numbers are guessed elsewhere."""
     number = STEP.sub("", word, count=1)
     return int(number) if number != word and re.fullmatch(r"\d{1,2}", number, re.ASCII) else None
 
 
 def _period_order(word: str) -> str | None:
-    """Months, quarters and weeks of a year (2020-01, 2020Q1, 2020-w05) are in the order of their texts."""
+    """Order months, quarters and weeks of a year (2020-01, 2020Q1, 2020-w05) by their texts."""
     return word if re.fullmatch(r"\d{4}[-/. ]?([qw]?\d{2}|q\d)", word, re.ASCII) and not word.isdigit() else None
 
 
-def _plain(word: str) -> str:
-    """Small letters, with single spaces for the separators between words."""
+def _normalize(word: str) -> str:
+    """Convert to lower case with single spaces between words."""
     word = word.strip().lower()
     return re.sub(r"(?<=[a-z])[\s_-]+(?=[a-z0-9])|_+|\s+", " ", word).lstrip("[(")
 
@@ -98,7 +98,7 @@ SCALES: tuple[str, ...] = (
     "| assoc acdm, associate, associates | bachelor, bachelors, college, undergraduate "
     "| master, masters, graduate, postgraduate | prof school, professional | doctorate, phd, doctoral",
 )
-"""Words between commas stand at the same place. Only small letters, and single spaces between words."""
+"""Known scales in ascending order; words between commas are equal. Lower case, with single spaces between words."""
 
 
 BAND = re.compile(
@@ -110,7 +110,7 @@ SIGN = re.compile(r"[<>+]|\d\s*(-|to|\u2013)|under|below|less|over|above|more|up
 
 
 def band_order(word: str) -> tuple[float, int] | None:
-    """(number, -1 below it, 0 from it on, 1 above it); None if the text is not a band."""
+    """Return the order of a range: (number, -1 below it, 0 from it, 1 above it); None if the text is no range."""
     match = BAND.fullmatch(word)
     if not match or not SIGN.search(word):
         return None

@@ -1,5 +1,4 @@
-"""What is seen in the rows of one column: its form, how much is missing, its distinct values with their counts, and the
-numbers among them."""
+"""The profile of one column of the sampled rows: its form, distinct values with counts, and the numbers among them."""
 
 from __future__ import annotations
 
@@ -18,25 +17,25 @@ from sklar.model.margins.units import RARE
 MISSING_WORDS = frozenset(
     {"na", "n/a", "#n/a", "null", "none", "nan", "nil", "?", "-", "--", ".", "missing", "<na>", "\\n", "not available"}
 )
-"""Texts (in small letters) that usually stand for a missing value."""
+"""Texts (in lower case) that usually mean a missing value."""
 EXCUSES = frozenset({"unknown", "unk", "refused", "declined", "not known", "not stated", "not recorded", "n.a.", "tbd",
                      "not applicable", "pending", "other", "invalid", "error", "#value!", "#ref!"})  # fmt: skip
-"""Further texts (in small letters) that stand for no number or time; in a list of words they are values."""
+"""Further texts (in lower case) that explain a missing number or time; in a list of words they are values."""
 NUMERAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
-ENOUGH = 0.95
-"""A column of text is one of numbers if this share of what is not a word for missing reads as a number."""
-MOST_DECIMALS = 9
-"""Reals with more digits after the point are taken to have any number of them: R writes seven, and more below 0.1."""
-LARGEST_EXACT = 2.0**53
-"""From here on reals have no digits after the point."""
-FIRST = 200
-"""Texts that are looked at first, to spare the rest of a column of words."""
+MIN_NUMERIC_SHARE = 0.95
+"""A text column is numeric if this share of its texts, without words for missing values, can be read as numbers."""
+MAX_DECIMALS = 9
+"""Reals with more decimals are not rounded to a fixed number of them: R writes seven, and more below 0.1."""
+MAX_FRACTIONAL = 2.0**53
+"""Reals from here on have no decimals."""
+FIRST_TEXTS = 200
+"""Texts that are parsed first, to skip the rest of a column of words."""
 PADDED = re.compile(r"\s*0\d")
-SHARE = 0.05
-"""A number that holds more than this share of the rows gets a cell of its own."""
+MIN_ATOM_SHARE = 0.05
+"""A number with more than this share of the rows gets its own cell."""
 SENTINELS = frozenset({-1, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, 77, 88, 97, 98, 99, 777, 888, 998, 999,
                        9998, 9999, 99999, 999999})  # fmt: skip
-"""Numbers that usually stand for a missing value where they lie far from all others."""
+"""Numbers that usually mean a missing value if they are far from all others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,10 +43,10 @@ class Profile:
     """The exact content of one column of the sampled rows; private.
 
     Attributes:
-        form: How the values come: text, integer, real, boolean, moment, span (of time), clock (time of day), or other
-            (nested values and the like).
+        form: The type of the values: text, integer, real, boolean, moment (date or time), span (duration), clock (time
+            of day), or other (such as nested values).
         values: Distinct values that are not missing, in order of first occurrence: str, int, float, bool or datetime.
-        order: All labels from low to high, where the column's type lists and orders them; else empty.
+        order: All labels in ascending order, if the column's type lists and orders them; else empty.
     """
 
     name: str
@@ -74,21 +73,21 @@ class Profile:
 
     @property
     def unique(self) -> bool:
-        """Whether no value occurs twice."""
+        """Check that no value occurs twice."""
         return self.distinct == self.present
 
 
 def is_missing_word(value: Any) -> bool:
-    """Whether a value is a text that usually stands for a missing value."""
+    """Check for a text that usually means a missing value."""
     return isinstance(value, str) and value.strip().lower() in MISSING_WORDS
 
 
 def is_excuse(value: Any) -> bool:
-    """Whether a value is a text that tells why there is no number or time."""
+    """Check for a text that explains why a number or time is missing."""
     return isinstance(value, str) and value.strip().lower() in EXCUSES
 
 
-def profile_of(name: str, column: Any) -> Profile:
+def profile_column(name: str, column: Any) -> Profile:
     """Profile an Arrow array or chunked array."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -97,7 +96,7 @@ def profile_of(name: str, column: Any) -> Profile:
     if pa.types.is_dictionary(column.type):
         order = _declared_order(column)
         column = column.cast(column.type.value_type)
-    form, plain = _plain(column)
+    form, plain = _simplify_type(column)
     if plain is None:
         return Profile(name=name, form=form, rows=rows, values=(), counts=np.array([], np.int64))
     counted = pc.call_function("value_counts", [pc.call_function("drop_null", [plain])])
@@ -109,15 +108,15 @@ def profile_of(name: str, column: Any) -> Profile:
 
 
 def _declared_order(column: Any) -> tuple[Any, ...]:
-    """The labels of an ordered dictionary, as pandas has for ordered categories; else nothing."""
+    """Return the labels of an ordered dictionary (an ordered category of pandas); else nothing."""
     if not column.type.ordered:
         return ()
     chunks = column.unify_dictionaries().chunks if hasattr(column, "unify_dictionaries") else [column]
     return tuple(value for value in chunks[0].dictionary.to_pylist() if value is not None) if chunks else ()
 
 
-def _plain(column: Any) -> tuple[str, Any]:
-    """(form, values in one of few Arrow types); no values for types that no guess is made for."""
+def _simplify_type(column: Any) -> tuple[str, Any]:
+    """Return the form and the values in one of few Arrow types; None for types without a guess."""
     import pyarrow as pa
 
     kind, types = column.type, pa.types
@@ -130,9 +129,9 @@ def _plain(column: Any) -> tuple[str, Any]:
     if types.is_floating(kind):
         return "real", column.cast(pa.float64())
     if types.is_decimal(kind):
-        # By way of their text: Arrow's own conversion is off by the last bit, and 0.29 would have 16 digits.
+        # By way of text: Arrow's direct conversion is off by the last bit, and 0.29 would have 16 digits.
         nearest = column.cast(pa.large_string()).cast(pa.float64())
-        return ("real", nearest) if kind.scale > 0 else ("integer", _integers(column))
+        return ("real", nearest) if kind.scale > 0 else ("integer", _cast_integers(column))
     if types.is_date(kind):
         return "moment", column.cast(pa.timestamp("us"))
     if types.is_timestamp(kind):
@@ -142,7 +141,7 @@ def _plain(column: Any) -> tuple[str, Any]:
     return "other", (pa.nulls(0) if types.is_null(kind) else None)
 
 
-def _integers(column: Any) -> Any:
+def _cast_integers(column: Any) -> Any:
     import pyarrow as pa
 
     try:
@@ -156,9 +155,9 @@ class Numbers:
     """The distinct finite numbers of a column.
 
     Attributes:
-        values: Ascending; plain integers where all are whole, so that large ones keep every digit.
-        unread: Number of rows with text that is neither a number nor a word for missing.
-        padded: Whether some are written with leading zeros.
+        values: In ascending order; integers if all are whole, so that large ones keep every digit.
+        unread: Number of rows with text that is neither a number nor a word for a missing value.
+        padded: Whether some have leading zeros.
     """
 
     values: tuple[Any, ...]
@@ -169,39 +168,39 @@ class Numbers:
 
     @property
     def floats(self) -> Floats:
-        """The values as reals."""
+        """Return the values as floats."""
         return np.array([float(v) for v in self.values])
 
     def quantile(self, share: float) -> float:
-        """The value below which this share of the rows lies."""
+        """Return the value below which this share of the rows lies."""
         at = int(np.searchsorted(np.cumsum(self.counts), share * self.counts.sum()))
         return float(self.values[min(at, len(self.values) - 1)])
 
 
 @lru_cache(maxsize=1)
-def numbers_of(profile: Profile) -> Numbers | None:
-    """The numbers of a column, or None if it is not one of numbers. Kept for the next guess about the same column."""
+def parse_numbers(profile: Profile) -> Numbers | None:
+    """Parse the numbers of a column; None if it is not numeric. Cached for the next guess about the column."""
     if profile.form in ("integer", "real"):
         return _collect(list(profile.values), profile.counts)
-    if profile.form != "text" or not _seems_numeric(profile.values[:FIRST]):
+    if profile.form != "text" or not _seems_numeric(profile.values[:FIRST_TEXTS]):
         return None
     numeric = np.array([NUMERAL.fullmatch(v) is not None for v in profile.values], dtype=bool)
     odd = [(profile.values[i], int(profile.counts[i])) for i in np.flatnonzero(~numeric)]
     unread = sum(count for value, count in odd if not is_missing_word(value))
     excused = sum(count for value, count in odd if is_excuse(value))
     rows = int(profile.counts[numeric].sum())
-    if rows < ENOUGH * (rows + unread - excused) or rows < excused:
+    if rows < MIN_NUMERIC_SHARE * (rows + unread - excused) or rows < excused:
         return None
     texts = [v for v, n in zip(profile.values, numeric, strict=True) if n]
     padded = any(PADDED.match(v) for v in texts)
-    return _collect([_number(v) for v in texts], profile.counts[numeric], unread, padded)
+    return _collect([_parse_number(v) for v in texts], profile.counts[numeric], unread, padded)
 
 
-def decimals_of(values: Floats, counts: Ints) -> int | None:
-    """Digits after the point that are enough for nearly all rows, as a fit finds them; None if many are needed."""
-    if not len(values) or np.max(np.abs(values)) >= LARGEST_EXACT:
+def count_decimals(values: Floats, counts: Ints) -> int | None:
+    """Return the number of decimals that suffices for nearly all rows, as in a fit; None if it is large."""
+    if not len(values) or np.max(np.abs(values)) >= MAX_FRACTIONAL:
         return None
-    for digits in range(MOST_DECIMALS + 1):
+    for digits in range(MAX_DECIMALS + 1):
         fewer = counts[np.round(values, digits) == values].sum()
         if counts.sum() - fewer <= RARE * fewer:
             return digits
@@ -209,12 +208,12 @@ def decimals_of(values: Floats, counts: Ints) -> int | None:
 
 
 def _seems_numeric(texts: Sequence[Any]) -> bool:
-    """Whether more than half of what is not a word for missing, or an excuse, reads as a number."""
+    """Check whether more than half of the texts, without words for missing values, can be read as numbers."""
     words = [v for v in texts if not (is_missing_word(v) or is_excuse(v))]
     return sum(NUMERAL.fullmatch(v) is not None for v in words) > len(words) / 2
 
 
-def _number(text: str) -> int | float:
+def _parse_number(text: str) -> int | float:
     try:
         return int(text)
     except ValueError:
@@ -222,7 +221,7 @@ def _number(text: str) -> int | float:
 
 
 def _collect(values: list[Any], counts: Ints, unread: int = 0, padded: bool = False) -> Numbers | None:
-    """Numbers in order, equal ones (1 and 1.0) together; infinite ones, which are clipped, are left out."""
+    """Sort numbers and merge equal ones (1 and 1.0); leave out infinite ones, which a fit clips."""
     floats = np.array(values, dtype=np.float64)
     finite = np.isfinite(floats)
     if not finite.any():
@@ -241,15 +240,15 @@ def _collect(values: list[Any], counts: Ints, unread: int = 0, padded: bool = Fa
     return Numbers(values=tuple(ordered), counts=sums, whole=whole, unread=unread, padded=padded)
 
 
-def shared_values(numbers: Numbers) -> tuple[Any, ...]:
-    """The numbers that hold more than SHARE of the rows."""
-    return tuple(numbers.values[i] for i in np.flatnonzero(numbers.counts > SHARE * numbers.counts.sum()))
+def frequent_numbers(numbers: Numbers) -> tuple[Any, ...]:
+    """Return the numbers with more than MIN_ATOM_SHARE of the rows."""
+    return tuple(numbers.values[i] for i in np.flatnonzero(numbers.counts > MIN_ATOM_SHARE * numbers.counts.sum()))
 
 
-def sentinels(numbers: Numbers) -> tuple[Any, ...]:
-    """Typical codes for missing (-1, 99, 999, ...) that stand far outside all other values."""
-    often = max(3, 0.002 * numbers.counts.sum())
-    marked = [v for v, count in zip(numbers.values, numbers.counts, strict=True) if v in SENTINELS and count >= often]
+def find_sentinels(numbers: Numbers) -> tuple[Any, ...]:
+    """Find typical codes for missing values (-1, 99, 999, ...) that are far outside all other values."""
+    needed = max(3, 0.002 * numbers.counts.sum())
+    marked = [v for v, count in zip(numbers.values, numbers.counts, strict=True) if v in SENTINELS and count >= needed]
     rest = [v for v in numbers.values if v not in SENTINELS]
     if not marked or len(rest) < 2:
         return ()

@@ -1,7 +1,7 @@
-"""Guess: what columns have to do with each other in all rows looked at, as questions that name the rule to state.
+"""Find relations between columns that hold in all sampled rows, as questions that name the rule to declare.
 
-Nothing here becomes a rule by itself: that it holds in some rows is a fact read off rows, which only somebody who knows
-it without them can confirm.
+None becomes a rule by itself: that it holds in the rows is a fact read from them, which only a person who knows it
+independently can confirm.
 """
 
 from __future__ import annotations
@@ -12,65 +12,65 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from sklar.arrays import Floats, Ints, Mask
+from sklar.arrays import Floats, Ints
 from sklar.lab.tables.table import ExactTable
 from sklar.schema.columns import Boolean, Column, Labels
 from sklar.schema.numbers import Datetime, Integer
 
-FEW_ROWS = 50
-"""Fewer rows with values say nothing about a rule."""
-MOST_COLUMNS = 40
-"""Columns among which pairs are looked at; triples among a third of them."""
-BY_CHANCE = 0.05
-"""An order of two columns is told only if it would be broken in this share of rows of columns drawn apart."""
-FEW_NULLS = 10
-"""Nulls that two columns must share before that is called no accident."""
-MOSTLY = 0.5
-"""A range of ratios is told only if so many rows of columns drawn apart would lie outside; a column by which another
-is skipped, only if that is filled in so many of the other rows."""
-SKIPPED_BY_CHANCE = 1e-9
-"""Values of one column at which another is always missing are told if they are less probable than this by chance."""
-ALIKE = 1e-9
-"""Relative: numbers that differ by no more are the same."""
-MOST_LISTED = 40
-"""Values of a column that a function of it may list: longer tables belong to a code book."""
+MIN_RULE_ROWS = 50
+"""Minimum number of rows with values: fewer are no evidence of a rule."""
+MAX_COLUMNS = 40
+"""Maximum number of columns whose pairs are compared; triples are compared among a third of them."""
+MIN_BROKEN_AT_RANDOM = 0.05
+"""An order of two columns is reported only if independent columns would break it in this share of rows."""
+MIN_SHARED_NULLS = 10
+"""Minimum number of common nulls of columns that are reported as missing together."""
+MIN_RATIO_SHARE = 0.5
+"""A range of ratios is reported only if this share of the ratios of independent columns would lie outside; a column
+that decides whether another is filled, only if the other is filled in this share of the remaining rows."""
+SKIP_SIGNIFICANCE = 1e-9
+"""Values at which another column is always missing are reported if that is less probable by chance."""
+RELATIVE_TOLERANCE = 1e-9
+"""Numbers with a smaller relative difference are equal."""
+MAX_FUNCTION_VALUES = 40
+"""Maximum number of values that a reported function lists: longer tables belong to a code book."""
 
 Notes = Mapping[str, Sequence[str]]
 Finding = tuple[tuple[str, ...], str]
-"""The column that is asked about and those it has to do with, and the question."""
+"""The column in question with the related columns, and the question."""
 
 
-def relation_notes(table: ExactTable, rng: np.random.Generator) -> Notes:
-    """By column, questions about rules that all rows looked at obey.
+def find_relations(table: ExactTable, rng: np.random.Generator) -> Notes:
+    """Return questions by column about rules that all sampled rows obey.
 
-    None that follows from others: of columns that are sums or multiples of each other no order and no ratio is asked,
-    and of two amounts their ratio rather than their order.
+    Rules that follow from others are left out: for columns that are sums or multiples of each other there is no
+    question about order or ratio, and for two amounts about their ratio rather than their order.
     """
     notes: dict[str, list[str]] = defaultdict(list)
     linked = {name: frozenset([name]) for name in table.names}
-    asked: set[frozenset[str]] = set()
-    for find in (_functions, _nulls_together, _one_hot, _sums, _multiples, _ratios, _orders):
+    reported: set[frozenset[str]] = set()
+    for find in FINDERS:
         for columns, note in find(table, rng):
             groups = frozenset(linked[name] for name in columns)
-            if find in (_ratios, _orders):
-                if len(groups) == 1 or frozenset(columns) in asked:
+            if find in (_find_ratios, _find_orders):
+                if len(groups) == 1 or frozenset(columns) in reported:
                     continue
-                asked.add(frozenset(columns))
+                reported.add(frozenset(columns))
             notes[columns[0]].append(note)
-            if find in (_sums, _multiples):
+            if find in (_find_sums, _find_multiples):
                 together = frozenset[str]().union(*groups)
                 linked |= dict.fromkeys(together, together)
     return notes
 
 
-def _orders(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
-    names = [name for name in table.names if name in table.numbers][:MOST_COLUMNS]
+def _find_orders(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+    names = [name for name in table.names if name in table.numbers][:MAX_COLUMNS]
     found = [(low, high) for low, high in permutations(names, 2) if _is_ordered(table, low, high, rng)]
     for low, high in found:
         if any((low, between) in found and (between, high) in found for between in names):
             continue  # it follows from two others
         rule = f'kind = "at-most", low = "{low}", high = "{high}"'
-        yield (high, low), f"It is at least {low} in all rows seen. {_if_so(rule)}"
+        yield (high, low), f"It is at least {low} in all rows seen. {_propose_rule(rule)}"
 
 
 def _is_ordered(table: ExactTable, low: str, high: str, rng: np.random.Generator) -> bool:
@@ -78,62 +78,62 @@ def _is_ordered(table: ExactTable, low: str, high: str, rng: np.random.Generator
         return False
     a, b = table.numbers[low], table.numbers[high]
     both = ~(np.isnan(a) | np.isnan(b))
-    if both.sum() < FEW_ROWS or not (a[both] <= b[both]).all() or not (a[both] < b[both]).any():
+    if both.sum() < MIN_RULE_ROWS or not (a[both] <= b[both]).all() or not (a[both] < b[both]).any():
         return False
-    return bool((rng.permutation(a[both]) > b[both]).mean() >= BY_CHANCE)
+    return bool((rng.permutation(a[both]) > b[both]).mean() >= MIN_BROKEN_AT_RANDOM)
 
 
-def _ratios(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
-    """Amounts of which one is always about so many times the other, which columns drawn apart would not be."""
+def _find_ratios(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+    """Find pairs of amounts whose ratio is always in a range that independent columns would leave."""
     for name, of in permutations(_amounts(table), 2):
         a, b = table.numbers[name], table.numbers[of]
         both = ~(np.isnan(a) | np.isnan(b)) & (b > 0)
-        if both.sum() < FEW_ROWS or (b < 0).any() or (a[both] <= 0).any():
+        if both.sum() < MIN_RULE_ROWS or (b < 0).any() or (a[both] <= 0).any():
             continue
         ratios, apart = a[both] / b[both], rng.permutation(a[both]) / b[both]
-        low, high = _rounded_out(ratios.min(), up=False), _rounded_out(ratios.max(), up=True)
-        less = np.median(ratios) <= 1 and low < 1  # the other way round is the same rule
-        told = less and np.ptp(ratios) > ALIKE * high
-        if told and ((apart < low) | (apart > high)).mean() >= MOSTLY:
+        low, high = _round_ratio(ratios.min(), up=False), _round_ratio(ratios.max(), up=True)
+        smaller = np.median(ratios) <= 1 and low < 1  # the inverse ratio is the same rule
+        varies = np.ptp(ratios) > RELATIVE_TOLERANCE * high
+        if smaller and varies and ((apart < low) | (apart > high)).mean() >= MIN_RATIO_SHARE:
             rule = f'kind = "ratio", column = "{name}", of = "{of}", lower = {low:g}, upper = {high:g}'
-            yield (name, of), f"It is {low:g} to {high:g} times {of} in all rows seen. {_if_so(rule)}"
+            yield (name, of), f"It is {low:g} to {high:g} times {of} in all rows seen. {_propose_rule(rule)}"
 
 
-def _multiples(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
-    """An amount that is another one times a plain number, rounded, or another one and a fixed number."""
+def _find_multiples(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+    """Find amounts that are a constant multiple of another one, rounded, or another one plus a constant."""
     for of, name in combinations(_amounts(table), 2):
         a, b = table.numbers[name], table.numbers[of]
         both = ~(np.isnan(a) | np.isnan(b)) & (b != 0)
-        alike = np.array_equal(np.isnan(a), np.isnan(b))  # a sum is null where its part is, and nowhere else
-        if both.sum() < FEW_ROWS or len(np.unique(b[both])) < FEW_ROWS // 5 or not alike:
+        same_nulls = np.array_equal(np.isnan(a), np.isnan(b))  # a sum is null where its part is, and nowhere else
+        if both.sum() < MIN_RULE_ROWS or len(np.unique(b[both])) < MIN_RULE_ROWS // 5 or not same_nulls:
             continue
         factor, offset = float(f"{np.median(a[both] / b[both]):.4g}"), float(f"{np.median(a[both] - b[both]):.6g}")
         digits = getattr(table.schema[name], "decimals", None) or 0
-        room = 0.5 * 10.0**-digits + ALIKE * np.abs(a[both])
-        if factor not in (0.0, 1.0) and (np.abs(a[both] - factor * b[both]) <= room).all():
+        tolerance = 0.5 * 10.0**-digits + RELATIVE_TOLERANCE * np.abs(a[both])
+        if factor not in (0.0, 1.0) and (np.abs(a[both] - factor * b[both]) <= tolerance).all():
             rule = f'kind = "sum", total = "{name}", parts = {{ "{of}" = {factor:g} }}'
-            yield (name, of), f"It is {factor:g} times {of}, rounded, in all rows seen. {_if_so(rule)}"
-        elif offset and (np.abs(a[both] - b[both] - offset) <= ALIKE * np.abs(a[both])).all():
+            yield (name, of), f"It is {factor:g} times {of}, rounded, in all rows seen. {_propose_rule(rule)}"
+        elif offset and (np.abs(a[both] - b[both] - offset) <= RELATIVE_TOLERANCE * np.abs(a[both])).all():
             rule = f'kind = "sum", total = "{name}", parts = ["{of}"], offset = {offset:g}'
-            yield (name, of), f"It is {of} + {offset:g} in all rows seen. {_if_so(rule)}"
+            yield (name, of), f"It is {of} + {offset:g} in all rows seen. {_propose_rule(rule)}"
 
 
 def _amounts(table: ExactTable) -> list[str]:
-    """Numbers of more than two values."""
+    """Return the numeric columns with more than two values."""
     numeric = [n for n in table.names if n in table.numbers and not isinstance(table.schema[n], Datetime)]
-    return [name for name in numeric if len(np.unique(table.numbers[name])) > 2][: MOST_COLUMNS // 3]
+    return [name for name in numeric if len(np.unique(table.numbers[name])) > 2][: MAX_COLUMNS // 3]
 
 
-def _rounded_out(ratio: float, *, up: bool) -> float:
-    """A ratio on two digits, not nearer to the others."""
+def _round_ratio(ratio: float, *, up: bool) -> float:
+    """Round a ratio outward to two digits."""
     unit = 10.0 ** (np.floor(np.log10(ratio)) - 1)
     steps = ratio / unit
-    return float(f"{unit * (np.ceil(steps - ALIKE) if up else np.floor(steps + ALIKE)):.2g}")
+    return float(f"{unit * (np.ceil(steps - RELATIVE_TOLERANCE) if up else np.floor(steps + RELATIVE_TOLERANCE)):.2g}")
 
 
-def _if_so(rule: str) -> str:
-    """What to add, marked as read off rows: whoever puts it into the schema is asked, as about any other such fact."""
-    return f'If that must be so, add [[rules]] with {rule}, source = "from-rows".'
+def _propose_rule(rule: str) -> str:
+    """Propose a rule marked as read from rows: it must be confirmed in the schema like any other such fact."""
+    return f'If this always holds, add [[rules]] with {rule}, source = "from-rows".'
 
 
 def _comparable(one: Column, two: Column) -> bool:
@@ -142,38 +142,41 @@ def _comparable(one: Column, two: Column) -> bool:
     return True
 
 
-def _functions(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
-    """Labels and booleans that follow from another column, the first that does."""
-    names = [name for name in table.names if isinstance(table.schema[name], Labels | Boolean | Integer)][:MOST_COLUMNS]
+def _find_functions(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+    """Find labels and booleans that are a function of another column, the first one that fits."""
+    names = [name for name in table.names if isinstance(table.schema[name], Labels | Boolean | Integer)][:MAX_COLUMNS]
     for column in names:
         if isinstance(table.schema[column], Integer):
             continue
         for of in names:
-            pairs = _pairs(table, column, of) if of != column else None
+            pairs = _function_pairs(table, column, of) if of != column else None
             if pairs is not None:
-                listed = ", ".join(f"{_word(table.schema[of], a)} = {_word(table.schema[column], b)}" for a, b in pairs)
+                listed = ", ".join(
+                    f"{_format_value(table.schema[of], a)} = {_format_value(table.schema[column], b)}" for a, b in pairs
+                )
                 rule = f'kind = "function", column = "{column}", of = "{of}", table = {{ {listed} }}'
-                yield (column, of), f"It follows from {of} in all rows seen. {_if_so(rule)}"
+                yield (column, of), f"It follows from {of} in all rows seen. {_propose_rule(rule)}"
                 break
 
 
-def _pairs(table: ExactTable, column: str, of: str) -> list[tuple[int, int]] | None:
-    """The function as codes; None if it is none, says too little, or has too long a list."""
+def _function_pairs(table: ExactTable, column: str, of: str) -> list[tuple[int, int]] | None:
+    """Return the function as pairs of codes; None if it is no function, is trivial, or has too many values."""
     cells = [table.schema[name].value_cells for name in (of, column)]
     known = (table.codes[of] < cells[0]) & (table.codes[column] < cells[1])
     a, b = table.codes[of][known].astype(np.int64), table.codes[column][known].astype(np.int64)
-    if len(a) < FEW_ROWS or len(np.unique(b)) < 2:
+    if len(a) < MIN_RULE_ROWS or len(np.unique(b)) < 2:
         return None
     both = np.unique(a * cells[1] + b)
     arguments = both // cells[1]
-    told = len(arguments) == len(np.unique(arguments)) and len(arguments) <= min(MOST_LISTED, len(a) // 5)
-    images = both % cells[1]
-    # Twice a value at the least: else a column that only numbers the rows would do.
-    return list(zip(arguments.tolist(), images.tolist(), strict=True)) if told and len(arguments) > 1 else None
+    # At least five rows per value on average: else everything is a function of a column that numbers the rows.
+    is_listed = 1 < len(arguments) <= min(MAX_FUNCTION_VALUES, len(a) // 5)
+    if len(arguments) != len(np.unique(arguments)) or not is_listed:
+        return None
+    return list(zip(arguments.tolist(), (both % cells[1]).tolist(), strict=True))
 
 
-def _word(column: Column, code: int) -> str:
-    """A value as the schema file writes it in the table of a function."""
+def _format_value(column: Column, code: int) -> str:
+    """Format a value as in the schema file."""
     if isinstance(column, Boolean):
         return "true" if code else "false"
     if isinstance(column, Integer):
@@ -182,56 +185,48 @@ def _word(column: Column, code: int) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def _nulls_together(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+def _find_common_nulls(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
     seen: dict[bytes, list[str]] = defaultdict(list)
     for name in table.names:
-        null = _nulls(table, name)
-        if null is None or not FEW_NULLS <= null.sum() <= len(null) - FEW_NULLS:
-            continue
-        seen[null.tobytes()].append(name)
+        code = table.schema[name].null_code
+        null = table.codes[name] == code
+        if code is not None and MIN_SHARED_NULLS <= null.sum() <= len(null) - MIN_SHARED_NULLS:
+            seen[null.tobytes()].append(name)
     for *others, name in seen.values():
-        gate = _gate(table, name)
-        said, rule = "", f'kind = "together", columns = [{", ".join(map(_quoted, (*others, name)))}]'
+        gate = _find_gate(table, name)
+        listed = ", ".join(f'"{column}"' for column in (*others, name))
+        text, rule = "", f'kind = "together", columns = [{listed}]'
         if others:
-            said = f"It is missing in just the rows in which {' and '.join(others)} {'are' if others[1:] else 'is'}. "
+            text = f"It is missing in exactly the rows where {' and '.join(others)} {'are' if others[1:] else 'is'}. "
         if gate is not None:
-            values = [_word(table.schema[gate[0]], code) for code in gate[1]]
-            said += f"It is filled only where {gate[0]} is {' or '.join(values)}. "
-            rule += f", only_if = {{ {_quoted(gate[0])} = [{', '.join(values)}] }}"
-        if said:
-            yield (name, *others, *([] if gate is None else gate[:1])), said + _if_so(rule)
+            values = [_format_value(table.schema[gate[0]], code) for code in gate[1]]
+            text += f"It is filled only if {gate[0]} is {' or '.join(values)}. "
+            rule += f', only_if = {{ "{gate[0]}" = [{", ".join(values)}] }}'
+        if text:
+            yield (name, *others, *([] if gate is None else gate[:1])), text + _propose_rule(rule)
 
 
-def _gate(table: ExactTable, name: str) -> tuple[str, list[int]] | None:
-    """The column that says by some of its values that another one is skipped, and the values where it is not.
+def _find_gate(table: ExactTable, name: str) -> tuple[str, list[int]] | None:
+    """Find a column that decides whether another one is filled, and its values where that one is.
 
-    Of several it is the one where fewest are missing that are not skipped. By chance all rows of some values would be
-    missing with a probability of the share that is, to the power of these rows.
+    Of several, the one with the fewest nulls among the rows that are not skipped. By chance, all n rows with some
+    values would be missing with the probability p^n, where p is the share of nulls.
     """
     null = table.codes[name] == table.schema[name].null_code
     found: list[tuple[float, str, list[int]]] = []
-    for gate in [n for n in table.names if n != name and isinstance(table.schema[n], Labels | Boolean)][:MOST_COLUMNS]:
+    for gate in [n for n in table.names if n != name and isinstance(table.schema[n], Labels | Boolean)][:MAX_COLUMNS]:
         codes, values = table.codes[gate], table.schema[gate].value_cells
         filled = np.unique(codes[~null])
         skipped = ~np.isin(codes, filled)
         chance = skipped.sum() * np.log(null.mean())
-        if filled[-1] < values and chance < np.log(SKIPPED_BY_CHANCE) and null[~skipped].mean() <= 1 - MOSTLY:
+        if filled[-1] < values and chance < np.log(SKIP_SIGNIFICANCE) and null[~skipped].mean() <= 1 - MIN_RATIO_SHARE:
             found.append((float(null[~skipped].mean()), gate, filled.tolist()))
     return min(found)[1:] if found else None
 
 
-def _quoted(name: str) -> str:
-    return f'"{name}"'
-
-
-def _nulls(table: ExactTable, name: str) -> Mask | None:
-    code = table.schema[name].null_code
-    return None if code is None else table.codes[name] == code
-
-
-def _one_hot(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
-    """Neighbouring columns of zeros and ones of which just one is one in each row."""
-    flags = {name: flag for name in table.names if (flag := _flag(table, name)) is not None}
+def _find_one_hot(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+    """Find neighbouring columns of zeros and ones of which exactly one is 1 in each row."""
+    flags = {name: flag for name in table.names if (flag := _zero_one_values(table, name)) is not None}
     names = list(table.names)
     start = 0
     while start < len(names):
@@ -240,17 +235,17 @@ def _one_hot(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
         while stop < len(names) and names[stop] in flags and (total + flags[names[stop]] <= 1).all():
             total = total + flags[names[stop]]
             stop += 1
-        if stop - start >= 3 and table.rows >= FEW_ROWS and (total == 1).all():
+        if stop - start >= 3 and table.rows >= MIN_RULE_ROWS and (total == 1).all():
             rule = 'kind = "one-hot", columns = [' + ", ".join(f'"{name}"' for name in names[start:stop]) + "]"
-            said = f"Of {', '.join(names[start:stop])} just one is 1 (or true) in each row."
-            yield tuple(names[start:stop]), f"{said} {_if_so(rule)}"
+            text = f"Exactly one of {', '.join(names[start:stop])} is 1 (or true) in each row."
+            yield tuple(names[start:stop]), f"{text} {_propose_rule(rule)}"
             start = stop
         else:
             start += 1
 
 
-def _flag(table: ExactTable, name: str) -> Ints | None:
-    """A column of zeros and ones, without nulls, that has both."""
+def _zero_one_values(table: ExactTable, name: str) -> Ints | None:
+    """Return the values of a column that has zeros and ones and nothing else; else None."""
     column = table.schema[name]
     values = table.codes[name] if isinstance(column, Boolean) else table.numbers.get(name)
     if values is None or len(np.unique(values)) != 2 or not np.isin(values, (0, 1)).all():
@@ -258,19 +253,25 @@ def _flag(table: ExactTable, name: str) -> Ints | None:
     return values.astype(np.int64)
 
 
-def _sums(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
-    """A number that is the sum of two others, and missing just where one of them is."""
+def _find_sums(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+    """Find numbers that are the sum of two others, and missing exactly where one of them is."""
     names = _amounts(table)
     for one, two in combinations(names, 2):
         total = table.numbers[one] + table.numbers[two]
         whole = next((n for n in names if n not in (one, two) and _equal(table.numbers[n], total)), None)
         if whole is not None:
             rule = f'kind = "sum", total = "{whole}", parts = ["{one}", "{two}"]'
-            yield (whole, one, two), f"It is {one} + {two} in all rows seen. {_if_so(rule)}"
+            yield (whole, one, two), f"It is {one} + {two} in all rows seen. {_propose_rule(rule)}"
 
 
 def _equal(one: Floats, two: Floats) -> bool:
     known = ~(np.isnan(one) | np.isnan(two))
-    if known.sum() < FEW_ROWS or not np.array_equal(np.isnan(one), np.isnan(two)):
+    if known.sum() < MIN_RULE_ROWS or not np.array_equal(np.isnan(one), np.isnan(two)):
         return False
     return bool(np.allclose(one[known], two[known], rtol=1e-9, atol=1e-9))
+
+
+FINDERS = (
+    _find_functions, _find_common_nulls, _find_one_hot, _find_sums, _find_multiples, _find_ratios, _find_orders,
+)  # fmt: skip
+"""In this order: sums and multiples determine which ratios and orders are left out."""

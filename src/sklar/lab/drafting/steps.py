@@ -1,8 +1,8 @@
-"""Guess: what holds from every row of a person to the next in all rows looked at, as rules that the custodian confirms.
+"""Find rules that hold from each row of a person to the next in all sampled rows; the custodian has to confirm them.
 
-A rule is proposed only where rows given to persons at random would break it: what rises by a fixed amount, never falls
-or never goes back. Of columns that mostly stay the same it is asked whether they ever change, and of numbers that
-mostly rise by one amount whether their change is bounded.
+A rule is proposed only if rows assigned to persons at random would break it: a number rises by a fixed amount or never
+falls, or a boolean never goes back. For columns that mostly stay the same there is a question whether they ever change,
+and for numbers that mostly rise by one amount whether their change is bounded.
 """
 
 from __future__ import annotations
@@ -13,25 +13,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.arrays import Floats, Ints
-from sklar.lab.drafting.relations import BY_CHANCE, FEW_ROWS
+from sklar.lab.drafting.relations import MIN_BROKEN_AT_RANDOM, MIN_RULE_ROWS
 from sklar.lab.tables.table import ExactTable
 from sklar.schema.columns import Boolean
 from sklar.schema.numbers import Integer, Real
-from sklar.schema.persons.linked import PREVIOUS, links, with_possible_steps
+from sklar.schema.persons.linked import PREVIOUS, has_linked_rows, keep_possible_steps
 from sklar.schema.persons.person import Person
 from sklar.schema.rules import AtMost, Never, Rule
 
-MOSTLY = 0.8
-"""A column that keeps its value, or changes by one amount, in so many steps is asked about, if rows at random would do
-so in fewer."""
-OUTSIDE = 0.001
-"""Share of steps that a proposed bound on a change leaves out on each side: slips of the pen are some."""
-READ_OFF = "from-rows"
+MIN_EQUAL_CHANGES = 0.8
+"""Share of steps with the same change (or none) from which on there is a question about a column."""
+SHARE_OUTSIDE_BOUND = 0.001
+"""Share of steps outside a proposed bound on a change, on each side: some are errors."""
+FROM_ROWS = "from-rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Steps:
-    """Values of one column in all steps: in the row before, in the row itself, and in a row of any other person."""
+    """Values of one column in all steps: in the previous row, in the row, and in a random row."""
 
     before: Floats
     after: Floats
@@ -39,29 +38,30 @@ class _Steps:
 
     @property
     def differences(self) -> Floats:
-        """By how much the column rises."""
+        """Return the increases of the column."""
         return self.after - self.before
 
     def holds(self, sign: int) -> bool:
-        """Return whether the column never falls (or rises, if the sign is -1), though at random it would."""
+        """Check whether the column never falls (or rises, if the sign is -1), although at random it would."""
         falls = sign * self.differences < 0
+        broken_at_random = np.mean(sign * (self.apart - self.before) < 0)
         moves = (self.differences != 0).any()
-        return bool(moves and not falls.any() and np.mean(sign * (self.apart - self.before) < 0) >= BY_CHANCE)
+        return bool(moves and not falls.any() and broken_at_random >= MIN_BROKEN_AT_RANDOM)
 
 
-def with_steps(
+def find_steps(
     person: Person | None, table: ExactTable, keys: Ints, rng: np.random.Generator
 ) -> tuple[Person | None, Mapping[str, Sequence[str]]]:
-    """Return the drafted person with the steps that hold in all rows seen, and questions about other columns.
+    """Add the rules that hold in all steps to the drafted person, and return questions about other columns.
 
     Args:
-        person: As drafted so far.
-        table: The rows looked at.
-        keys: The person of each row; below 0 for none.
-        rng: Gives rows to persons at random.
+        person: The person as drafted so far.
+        table: The sampled rows.
+        keys: The person of each row; below 0 if missing.
+        rng: Assigns rows to persons at random.
     """
     columns = dict(table.schema)
-    if person is None or not links(columns, person) or person.order is None:
+    if person is None or not has_linked_rows(columns, person) or person.order is None:
         return person, {}
     order = np.lexsort((_values(table, person.order), keys))
     order = order[keys[order] >= 0]
@@ -72,62 +72,64 @@ def with_steps(
         values = _values(table, name)[order]
         both = ~(np.isnan(values[later]) | np.isnan(values[later - 1]))
         before, after = values[later - 1][both], values[later][both]
-        if len(before) < FEW_ROWS:
+        if len(before) < MIN_RULE_ROWS:
             continue
         steps = _Steps(before=before, after=after, apart=rng.permutation(after))
-        found = list(_rules(name, table, steps, person.order))
+        found = list(_find_rules(name, table, steps, person.order))
         rules += found
-        asked = None if found else _question(name, table, steps)
-        notes |= {} if asked is None else {name: [asked]}
+        question = None if found else _ask_about_change(name, table, steps)
+        notes |= {} if question is None else {name: [question]}
     proposed = replace(person, steps=(*person.steps, *rules))
-    return with_possible_steps(columns, table.schema.rules, proposed), notes
+    return keep_possible_steps(columns, table.schema.rules, proposed), notes
 
 
-def _rules(name: str, table: ExactTable, steps: _Steps, order: str) -> Iterator[Rule]:
-    """The rule that a column obeys in all steps, if any."""
+def _find_rules(name: str, table: ExactTable, steps: _Steps, order: str) -> Iterator[Rule]:
+    """Find the rule that a column obeys in all steps, if any."""
     column, differences, previous = table.schema[name], steps.differences, PREVIOUS + name
     if isinstance(column, Integer):
         low, high = int(differences.min()), int(differences.max())
-        if low == high and low and np.mean(steps.apart - steps.before != low) >= BY_CHANCE:
+        if low == high and low and np.mean(steps.apart - steps.before != low) >= MIN_BROKEN_AT_RANDOM:
             ends = (previous, name) if low > 0 else (name, previous)
-            yield AtMost(low=ends[0], high=ends[1], at_least=abs(low), at_most=abs(low), source=READ_OFF)
+            yield AtMost(low=ends[0], high=ends[1], at_least=abs(low), at_most=abs(low), source=FROM_ROWS)
             return
     if isinstance(column, Integer | Real):
         least = 1 if isinstance(column, Integer) and np.abs(differences).min() >= 1 else 0
-        if steps.holds(1) and not (name == order and not least):  # rows never go back in their order anyway
-            yield AtMost(low=previous, high=name, at_least=least, source=READ_OFF)
+        if steps.holds(1) and not (name == order and not least):  # the order column never falls anyway
+            yield AtMost(low=previous, high=name, at_least=least, source=FROM_ROWS)
         elif steps.holds(-1):
-            yield AtMost(low=name, high=previous, at_least=least, source=READ_OFF)
+            yield AtMost(low=name, high=previous, at_least=least, source=FROM_ROWS)
     elif isinstance(column, Boolean):
         for sign, stays in ((1, True), (-1, False)):
             if steps.holds(sign):
-                yield Never(values={previous: stays, name: not stays}, source=READ_OFF)
+                yield Never(values={previous: stays, name: not stays}, source=FROM_ROWS)
 
 
-def _question(name: str, table: ExactTable, steps: _Steps) -> str | None:
-    """What to ask about a column that mostly keeps its value, or changes by one amount; None if it does neither."""
+def _ask_about_change(name: str, table: ExactTable, steps: _Steps) -> str | None:
+    """Return a question about a column that mostly keeps its value or changes by one amount; else None."""
     whole = isinstance(table.schema[name], Integer)
     change = float(np.median(steps.differences)) if whole else 0.0
     share, by_chance = (np.mean(after - steps.before == change) for after in (steps.after, steps.apart))
-    if share < MOSTLY or 1 - share >= (1 - by_chance) / 2:
+    if share < MIN_EQUAL_CHANGES or 1 - share >= (1 - by_chance) / 2:
         return None
     where = f"in {share:.0%} of the steps from a row of a person to the next"
     if not change:
         return (
-            f"It stays the same {where}; a fit measures how often, with noise. Does it ever change? If it never does, "
-            "name it in static of [person]."
+            f"It stays the same {where}; a fit measures how often, with noise. Does it ever change? If not, list it "
+            "in static of [person]."
         )
-    low, high = (round(float(end)) for end in np.quantile(steps.differences, [OUTSIDE, 1 - OUTSIDE]))
+    low, high = (
+        round(float(end)) for end in np.quantile(steps.differences, [SHARE_OUTSIDE_BOUND, 1 - SHARE_OUTSIDE_BOUND])
+    )
     rule = f'kind = "at-most", low = "{PREVIOUS}{name}", high = "{name}", at_least = {low}, at_most = {high}'
     verb = "rises" if change > 0 else "falls"
     return (
         f"It {verb} by {abs(change):g} {where}. Is its change bounded, and are other changes errors? If so, add "
-        f'[[steps]] with {rule}, source = "from-rows": then its change is measured, and not each value anew.'
+        f'[[steps]] with {rule}, source = "from-rows": then its change is measured instead of each value.'
     )
 
 
 def _values(table: ExactTable, name: str) -> Floats:
-    """Numbers, or codes of labels; NaN where there is none. Codes of booleans are 0 for false and 1 for true."""
+    """Return numbers, or codes of labels and booleans (0 for false, 1 for true); NaN for nulls."""
     if name in table.numbers:
         return table.numbers[name]
     codes = table.codes[name].astype(np.float64)

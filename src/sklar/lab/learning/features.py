@@ -1,4 +1,4 @@
-"""Rows as features for learners. Domains come from the schema, so both tables get the same features."""
+"""Features of rows for learners. Domains come from the schema, so both tables have the same features."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from sklar.arrays import Floats, Ints
 from sklar.lab.tables.table import ExactTable, ordered_values
 from sklar.schema import Schema
 
-LABELS = 50
-"""Labels that get an indicator: the most frequent of the training rows. Others, seen or not, have none set."""
-CLASSES = 200
-"""A target with more classes is not learned: boosting grows a tree for each of them in every round."""
-FARTHEST = 20.0
-"""Standard deviations at which a number is clipped: a few far values must not rule a linear learner."""
+MAX_INDICATORS = 50
+"""Number of labels with an indicator: the most frequent of the training rows. Others have none set."""
+MAX_CLASSES = 200
+"""Maximum number of classes of a target: boosting grows a tree for each of them in every round."""
+MAX_FEATURE_DEVIATIONS = 20.0
+"""Numbers are clipped at this number of standard deviations: outliers must not dominate a linear learner."""
 Task = Literal["classification", "regression"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Examples:
-    """What a learner sees: codes and numbers by column, and the target."""
+    """Rows for a learner: codes and numbers by column, and the target."""
 
     table: ExactTable
     target: str
@@ -31,32 +31,32 @@ class Examples:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The columns that predict."""
+        """Return the predictors."""
         return tuple(name for name in self.table.names if name != self.target)
 
     def take(self, rows: Ints) -> Examples:
-        """Some of the rows."""
+        """Select rows."""
         return Examples(table=self.table.take(rows), target=self.target, truth=self.truth[rows])
 
 
 def task_of(schema: Schema, target: str) -> Task:
-    """Numbers and moments are regressed on; labels and booleans are classified."""
+    """Return "regression" for numbers and times, "classification" for labels and booleans."""
     return "regression" if schema[target].numeric and schema[target].value_cells > 2 else "classification"
 
 
 def has_too_many_classes(schema: Schema, target: str) -> bool:
-    """Whether the target is one of labels, and of more than CLASSES."""
-    return task_of(schema, target) == "classification" and class_count(schema, target) > CLASSES
+    """Check whether the target has more than MAX_CLASSES classes."""
+    return task_of(schema, target) == "classification" and class_count(schema, target) > MAX_CLASSES
 
 
 def class_count(schema: Schema, target: str) -> int:
-    """Number of classes: listed labels and `other`; null is not a class."""
+    """Return the number of classes: listed labels and `other`; null is not a class."""
     column = schema[target]
     return column.value_cells + (column.other_code is not None)
 
 
-def examples(table: ExactTable, target: str) -> Examples:
-    """The rows in which the target is known."""
+def select_examples(table: ExactTable, target: str) -> Examples:
+    """Select the rows with a known target."""
     null = table.schema[target].null_code
     known = np.flatnonzero(table.codes[target] != null) if null is not None else np.arange(table.rows)
     kept = table if len(known) == table.rows else table.take(known)
@@ -67,7 +67,7 @@ def examples(table: ExactTable, target: str) -> Examples:
 
 
 def tree_features(table: ExactTable, names: tuple[str, ...]) -> tuple[Floats, list[bool]]:
-    """One feature a column: ordered ones as numbers with NaN for null, others as codes; and which are nominal."""
+    """Return one feature per column (numbers with NaN for null, or codes) and which features are nominal."""
     ordered = [table.schema[name].ordered for name in names]
     columns = [
         ordered_values(table, name) if flag else table.codes[name].astype(float)
@@ -77,39 +77,39 @@ def tree_features(table: ExactTable, names: tuple[str, ...]) -> tuple[Floats, li
     return np.stack(columns, axis=1), nominal
 
 
-def without_empty(train: Floats, test: Floats) -> tuple[Floats, Floats]:
-    """Features that are null in all training rows say nothing, and some learners stumble over them: they become 0."""
+def zero_empty_features(train: Floats, test: Floats) -> tuple[Floats, Floats]:
+    """Set features that are null in all training rows to 0, because some learners fail on them."""
     empty = np.isnan(train).all(axis=0)
     return (np.where(empty, 0.0, train), np.where(empty, 0.0, test)) if empty.any() else (train, test)
 
 
-def flat_features(train: Examples, test: Examples) -> tuple[Floats, Floats]:
-    """Indicators of labels and standardized numbers, all settings taken from the training rows."""
-    columns = [[_flat(train.table, data.table, name) for name in train.inputs] for data in (train, test)]
+def linear_features(train: Examples, test: Examples) -> tuple[Floats, Floats]:
+    """Return indicators of labels and standardized numbers, scaled by the training rows."""
+    columns = [[_column_features(train.table, data.table, name) for name in train.inputs] for data in (train, test)]
     return np.concatenate(columns[0], axis=1), np.concatenate(columns[1], axis=1)
 
 
-def _flat(train: ExactTable, table: ExactTable, name: str) -> Floats:
+def _column_features(train: ExactTable, table: ExactTable, name: str) -> Floats:
     if train.schema[name].ordered:
-        return standardize(ordered_values(train, name), ordered_values(table, name), FARTHEST)
-    # A label without an indicator, one never seen in training for instance, sets none: the intercept speaks for it.
-    return indicators(table, name, frequent_labels(train, name)[:LABELS])
+        return standardize(ordered_values(train, name), ordered_values(table, name), MAX_FEATURE_DEVIATIONS)
+    # A label without an indicator, for example one not seen in training, is represented by the intercept.
+    return make_indicators(table, name, frequent_labels(train, name)[:MAX_INDICATORS])
 
 
 def frequent_labels(table: ExactTable, name: str, least: int = 1) -> Ints:
-    """Codes of the labels with so many rows at least, the most frequent first."""
+    """Return the codes of labels with at least `least` rows, the most frequent first."""
     counts = np.bincount(table.codes[name], minlength=table.schema.size(name))
     order = np.argsort(-counts, kind="stable")
     return order[counts[order] >= least]
 
 
-def indicators(table: ExactTable, name: str, shown: Ints) -> Floats:
-    """For each of these codes a column that says which rows have it."""
+def make_indicators(table: ExactTable, name: str, shown: Ints) -> Floats:
+    """Return an indicator column for each of these codes."""
     return (table.codes[name][:, None] == shown).astype(np.float64)
 
 
 def standardize(reference: Floats, values: Floats, farthest: float) -> Floats:
-    """Centred by the mean and divided by the standard deviation of the reference; null is the mean, with a mark."""
+    """Standardize by mean and standard deviation of the reference; null is the mean, with an indicator."""
     known = reference[~np.isnan(reference)]
     centre, spread = (float(known.mean()), float(known.std())) if len(known) else (0.0, 0.0)
     null = np.isnan(values)

@@ -1,4 +1,4 @@
-"""The learners: gradient boosting, random forest, linear, support vectors, tree. Each trains once and predicts once."""
+"""The learners: gradient boosting, random forest, linear, support vectors, tree."""
 
 from __future__ import annotations
 
@@ -15,57 +15,60 @@ import numpy.typing as npt
 
 from sklar.arrays import Floats, Ints
 from sklar.errors import MissingExtraError, UsageError
-from sklar.lab.learning.features import Examples, class_count, flat_features, task_of, tree_features, without_empty
+from sklar.lab.learning.features import (
+    Examples,
+    class_count,
+    linear_features,
+    task_of,
+    tree_features,
+    zero_empty_features,
+)
 
 LEARNERS = ("boosting", "forest", "linear", "svc", "tree")
-QUICK = ("boosting", "linear", "tree")
-"""What is trained unless others are named."""
-ROWS = 20_000
-"""Rows a learner trains on at most."""
-FEWER_ROWS = {"svc": 2_000}
-"""Learners whose time grows with the square of the rows train on fewer."""
-ROUNDS = 80
+DEFAULT_LEARNERS = ("boosting", "linear", "tree")
+MAX_TRAINING_ROWS = 20_000
+"""Maximum number of training rows of a learner."""
+MAX_TRAINING_ROWS_OF = {"svc": 2_000}
+"""Fewer training rows for learners whose time grows with the square of the rows."""
+MAX_BOOSTING_ROUNDS = 80
 """Rounds of boosting for numbers and two classes; fewer with more classes."""
-LEAST_ROUNDS = 20
-"""Rounds of boosting however many classes there are: each round grows a tree for each class."""
+MIN_BOOSTING_ROUNDS = 20
+"""Minimum number of rounds with many classes: each round grows a tree for each class."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Predictions:
-    """What a learner says about test rows; `chances` only for classification."""
+    """Predictions of a learner for test rows; `chances` (class probabilities or scores) only for classification."""
 
     guess: npt.NDArray[Any]
     chances: Floats | None = None
 
     def take(self, rows: Ints) -> Predictions:
-        """What it says about some of the rows."""
+        """Select rows."""
         return Predictions(guess=self.guess[rows], chances=None if self.chances is None else self.chances[rows])
 
 
-def learn(name: str, train: Examples, test: Examples, rng: np.random.Generator) -> Predictions:
-    """Train a learner and let it predict. A training target with one value only gives that value.
-
-    Unknown names are refused; without scikit-learn the extra to install is told.
-    """
+def train_and_predict(name: str, train: Examples, test: Examples, rng: np.random.Generator) -> Predictions:
+    """Train a learner and predict the test rows; a constant training target is predicted for all rows."""
     if name not in LEARNERS:
-        raise UsageError(f"there is no learner '{name}'; known are {', '.join(LEARNERS)}.")
+        raise UsageError(f"there is no learner '{name}'; choose one of {', '.join(LEARNERS)}.")
     try:
         importlib.import_module("sklearn")
     except ImportError:
         raise MissingExtraError(
             "downstream learning needs scikit-learn: pip install '.[eval]' in the folder of Sklar."
         ) from None
-    rows = FEWER_ROWS.get(name, ROWS)
+    rows = MAX_TRAINING_ROWS_OF.get(name, MAX_TRAINING_ROWS)
     if len(train.truth) > rows:
         train = train.take(np.sort(rng.choice(len(train.truth), rows, replace=False)))
     regression = task_of(train.table.schema, train.target) == "regression"
     classes = len(np.unique(train.truth))
     if classes < 2:
-        return _constant(train, test, regression)
-    one, two, nominal = _matrices(name, train, test)
-    model = _model(name, regression, nominal, classes)
+        return _predict_constant(train, test, regression)
+    one, two, nominal = _make_features(name, train, test)
+    model = _make_model(name, regression, nominal, classes)
     with warnings.catch_warnings(), one_thread():
-        # A linear learner stopped early still predicts; whether it converged is not the question here.
+        # A linear learner that did not converge still predicts.
         warnings.simplefilter("ignore")
         model.fit(one, train.truth)
         if regression:
@@ -73,7 +76,7 @@ def learn(name: str, train: Examples, test: Examples, rng: np.random.Generator) 
         return _classify(model, two, class_count(train.table.schema, train.target))
 
 
-def _constant(train: Examples, test: Examples, regression: bool) -> Predictions:
+def _predict_constant(train: Examples, test: Examples, regression: bool) -> Predictions:
     value = train.truth[0] if len(train.truth) else 0
     guess = np.full(len(test.truth), value)
     if regression:
@@ -83,23 +86,23 @@ def _constant(train: Examples, test: Examples, regression: bool) -> Predictions:
     return Predictions(guess=guess, chances=chances)
 
 
-def _matrices(name: str, train: Examples, test: Examples) -> tuple[Floats, Floats, list[bool]]:
-    """Indicators and standardized numbers for linear learners and support vectors, codes for the others."""
+def _make_features(name: str, train: Examples, test: Examples) -> tuple[Floats, Floats, list[bool]]:
+    """Make indicators and standardized numbers for linear learners and support vectors, codes for the others."""
     if name in ("linear", "svc"):
-        return *flat_features(train, test), []
+        return *linear_features(train, test), []
     (one, nominal), (two, _) = (tree_features(data.table, train.inputs) for data in (train, test))
-    one, two = without_empty(one, two)
-    if name in ("forest", "tree"):  # they know no null
+    one, two = zero_empty_features(one, two)
+    if name in ("forest", "tree"):  # they do not accept NaN
         one, two = np.nan_to_num(one, nan=-1e9), np.nan_to_num(two, nan=-1e9)
     return one, two, nominal
 
 
-def _model(name: str, regression: bool, nominal: list[bool], classes: int) -> Any:
-    """The learner, not yet trained."""
+def _make_model(name: str, regression: bool, nominal: list[bool], classes: int) -> Any:
+    """Create an untrained model."""
     from sklearn import compose, ensemble, linear_model, preprocessing, svm, tree
 
     boosting: Any = ensemble.HistGradientBoostingRegressor if regression else ensemble.HistGradientBoostingClassifier
-    rounds = ROUNDS if regression else max(LEAST_ROUNDS, 2 * ROUNDS // classes)
+    rounds = MAX_BOOSTING_ROUNDS if regression else max(MIN_BOOSTING_ROUNDS, 2 * MAX_BOOSTING_ROUNDS // classes)
     forest = ensemble.RandomForestRegressor if regression else ensemble.RandomForestClassifier
     decision_tree = tree.DecisionTreeRegressor if regression else tree.DecisionTreeClassifier
     match name:
@@ -112,14 +115,14 @@ def _model(name: str, regression: bool, nominal: list[bool], classes: int) -> An
         case "tree":
             return decision_tree(max_depth=8, min_samples_leaf=5, random_state=0)
         case _ if regression:
-            # Support vector regression has a margin in units of the target, so the target is standardized.
+            # The margin of support vector regression is in units of the target, so the target is standardized.
             return compose.TransformedTargetRegressor(svm.SVR(), transformer=preprocessing.StandardScaler())
         case _:
             return svm.SVC(random_state=0)
 
 
 def _classify(model: Any, matrix: Floats, classes: int) -> Predictions:
-    """Chances of all classes of the schema; those that training never saw have none."""
+    """Predict scores of all classes of the schema; classes not seen in training get the lowest."""
     seen = model.classes_.astype(int)
     if hasattr(model, "predict_proba"):
         scores = model.predict_proba(matrix)
@@ -132,15 +135,15 @@ def _classify(model: Any, matrix: Floats, classes: int) -> Predictions:
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Within it, OpenMP and BLAS use one thread."""
+    """Limit OpenMP and BLAS to one thread within the block."""
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(1) if sys.modules.get("sklearn.ensemble") is None else _libraries().limit(limits=1)
+    return threadpool_limits(1) if sys.modules.get("sklearn.ensemble") is None else _thread_pools().limit(limits=1)
 
 
 @cache
-def _libraries() -> Any:
-    """All that have threads once scikit-learn is loaded: to look for them takes longer than to learn a small table."""
+def _thread_pools() -> Any:
+    """Find the thread pools of loaded libraries; cached, because the search is slower than learning a small table."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

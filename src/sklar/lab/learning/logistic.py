@@ -10,14 +10,14 @@ from sklar.arrays import Floats
 def fit_logistic(
     points: Floats, labels: np.ndarray, weight: Floats | float = 1.0, ridge: float = 1.0, rounds: int = 25
 ) -> tuple[Floats, Floats]:
-    """Coefficients, and the curvature of the likelihood at them, whose inverse is their covariance.
+    """Return the coefficients and the Hessian of the negative log-likelihood, whose inverse is their covariance.
 
     Args:
-        points: One row a case; an intercept is a column of ones.
+        points: One row per case; an intercept is a column of ones.
         labels: 0 or 1.
-        weight: How much each row counts.
-        ridge: Pull of the coefficients to 0.
-        rounds: Steps at most.
+        weight: Weight of each row.
+        ridge: Strength of the ridge penalty.
+        rounds: Maximum number of steps.
     """
     beta = np.zeros(points.shape[1])
     curve = np.eye(len(beta))

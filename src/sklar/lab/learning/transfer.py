@@ -1,4 +1,4 @@
-"""Train on synthetic, test on real: what a learner trained on each table scores on real rows it has not seen.
+"""Train on synthetic, test on real: scores of learners trained on each table, on real rows they have not seen.
 
 Test rows are the hold-out if there is one; else each of k folds of the real table in turn, with the real-trained
 learner trained on the other folds. The noise of a score is its standard deviation over bootstraps of the test rows.
@@ -17,24 +17,23 @@ import numpy.typing as npt
 
 from sklar.arrays import Floats
 from sklar.lab.intervals import mid_shares
-from sklar.lab.learning.features import CLASSES, Examples, examples, has_too_many_classes, task_of
-from sklar.lab.learning.learners import Predictions, learn
+from sklar.lab.learning.features import MAX_CLASSES, Examples, has_too_many_classes, select_examples, task_of
+from sklar.lab.learning.learners import Predictions, train_and_predict
 from sklar.lab.metrics.score import About, Part, Score, mean_score, not_applicable
 from sklar.lab.tables.table import ExactTable
 
 BOOTSTRAPS = 20
-"""Bootstraps of the test rows: more make the noise of a score, and so its floor, steadier, and cost time."""
-FEW = 20
-"""Real rows with a target that are needed: fewer leave nothing to train and test on."""
-ROWS = 60_000
-"""Rows of each table that learning uses at most, for training (of which learners take part) and testing."""
-MAIN = {"classification": "auc", "regression": "r2"}
+"""Bootstraps of the test rows: more make the noise of a score, and so its floor, more stable, and cost time."""
+MIN_TARGET_ROWS = 20
+"""Minimum number of real rows with a target: fewer are not enough to train and test on."""
+MAX_LEARNING_ROWS = 60_000
+"""Maximum number of rows of each table for training (of which learners use a part) and testing."""
+MAIN_MEASURE = {"classification": "auc", "regression": "r2"}
 ABOUT = About(
     name="learning",
-    title="Learning: what is lost by training on synthetic rows",
+    title="Learning: loss by training on synthetic rows",
     says="How much better a learner trained on real rows predicts unseen real rows (AUC, or R2 clipped to [0, 1]).",
-    reference="Esteban et al. 2017",
-    lower=0.0, upper=1.0, better="lower", good=0.03, fair=0.10,
+    reference="Esteban et al. 2017", good=0.03, fair=0.10,
 )  # fmt: skip
 Labels = npt.NDArray[Any]
 
@@ -62,7 +61,7 @@ class Transfer:
 
     @property
     def means(self) -> dict[str, float]:
-        """Every measure averaged over the learners, trained on synthetic rows, and as NAME_real on real ones."""
+        """Average every measure over the learners, trained on synthetic rows, and as NAME_real on real rows."""
         sides: dict[str, list[float]] = {}
         for found in self.results:
             sides.setdefault(found.measure, []).append(found.synthetic)
@@ -70,7 +69,7 @@ class Transfer:
         return {side: float(np.mean(values)) for side, values in sides.items()}
 
 
-def transfer(
+def measure_transfer(
     real: ExactTable,
     synthetic: ExactTable,
     target: str,
@@ -82,82 +81,73 @@ def transfer(
 ) -> Transfer:
     """Train every learner on both tables and test it on real rows."""
     task = task_of(real.schema, target)
-    one, two = examples(real, target), examples(synthetic, target)
-    reason = _obstacle(one, two)
+    one, two = select_examples(real, target), select_examples(synthetic, target)
+    reason = _find_obstacle(one, two)
     if reason is not None:
         return Transfer(target=target, task=task, folds=0, results=(), score=not_applicable(ABOUT, reason))
     if holdout is not None:
-        splits = [(one, examples(holdout, target))]
+        splits = [(one, select_examples(holdout, target))]
     else:
         fold = rng.permutation(np.arange(len(one.truth)) % folds)
         splits = [(one.take(np.flatnonzero(fold != k)), one.take(np.flatnonzero(fold == k))) for k in range(folds)]
-    found = {name: [_test(name, train, test, two, rng) for train, test in splits] for name in learners}
-    results = tuple(_mean(name, what, tests) for name, tests in found.items() for what in tests[0])
-    return Transfer(target=target, task=task, folds=len(splits), results=results, score=_loss(results, task, one))
+    found = {name: [_test_learner(name, train, test, two, rng) for train, test in splits] for name in learners}
+    results = tuple(_average_folds(name, what, tests) for name, tests in found.items() for what in tests[0])
+    score = _score_loss(results, task, one)
+    return Transfer(target=target, task=task, folds=len(splits), results=results, score=score)
 
 
-def _obstacle(real: Examples, synthetic: Examples) -> str | None:
+def _find_obstacle(real: Examples, synthetic: Examples) -> str | None:
     target = real.target
     if not real.inputs:
         return "there is no other column to predict the target from."
-    if len(real.truth) < FEW or len(np.unique(real.truth)) < 2:
-        return f"the target '{target}' has fewer than {FEW} real rows with a value, or only one value."
+    if len(real.truth) < MIN_TARGET_ROWS or len(np.unique(real.truth)) < 2:
+        return f"the target '{target}' has fewer than {MIN_TARGET_ROWS} real rows with a value, or only one value."
     if len(synthetic.truth) < 2:
         return f"the target '{target}' is null in (nearly) all synthetic rows."
     if has_too_many_classes(real.table.schema, target):
-        return f"the target '{target}' has more than {CLASSES} classes."
+        return f"the target '{target}' has more than {MAX_CLASSES} classes."
     return None
 
 
-def _test(
+def _test_learner(
     name: str, train: Examples, test: Examples, synthetic: Examples, rng: np.random.Generator
 ) -> dict[str, tuple[float, float, float]]:
-    """By measure: the score if trained on real rows, the score if trained on synthetic ones, the noise of the first."""
-    said, synthetic_said, truth = learn(name, train, test, rng), learn(name, synthetic, test, rng), test.truth
-    real, made = score_predictions(truth, said), score_predictions(truth, synthetic_said)
+    """Return by measure the score after training on real rows, on synthetic rows, and the noise of the first."""
+    by_real, by_synthetic = (train_and_predict(name, rows, test, rng) for rows in (train, synthetic))
+    truth = test.truth
+    real, made = score_predictions(truth, by_real), score_predictions(truth, by_synthetic)
     draws = [rng.integers(0, len(truth), len(truth)) for _ in range(BOOTSTRAPS)]
-    again = [score_predictions(truth[rows], said.take(rows)) for rows in draws]
+    again = [score_predictions(truth[rows], by_real.take(rows)) for rows in draws]
     return {what: (real[what], made[what], float(np.std([scores[what] for scores in again]))) for what in real}
 
 
-def _mean(learner: str, measure: str, tests: list[dict[str, tuple[float, float, float]]]) -> Learned:
-    """The mean over folds; they are disjoint, so its noise is smaller."""
+def _average_folds(learner: str, measure: str, tests: list[dict[str, tuple[float, float, float]]]) -> Learned:
+    """Average over folds; they are disjoint, so the noise of the mean is smaller."""
     real, synthetic, noise = np.mean([test[measure] for test in tests], axis=0).tolist()
     return Learned(learner=learner, measure=measure, real=real, synthetic=synthetic, noise=noise / len(tests) ** 0.5)
 
 
-def _loss(results: tuple[Learned, ...], task: str, real: Examples) -> Score:
-    """The mean loss over learners; the floor is the noise of a difference of two scores."""
-    parts = [
-        Part(
-            columns=(r.learner,),
-            value=max(0.0, _clip_to_unit(r.real) - _clip_to_unit(r.synthetic)),
-            floor=r.noise * 2**0.5,
-        )
-        for r in results
-        if r.measure == MAIN[task]
-    ]
-    return mean_score(ABOUT, parts, rows=len(real.truth), why_none="no learner was named.")
+def _score_loss(results: tuple[Learned, ...], task: str, real: Examples) -> Score:
+    """Return the mean loss over learners; the floor is the noise of a difference of two scores."""
+    parts: list[Part] = []
+    for result in (result for result in results if result.measure == MAIN_MEASURE[task]):
+        one, two = np.clip([result.real, result.synthetic], 0.0, 1.0).tolist()
+        parts.append(Part(columns=(result.learner,), value=max(0.0, one - two), floor=result.noise * 2**0.5))
+    return mean_score(ABOUT, parts, rows=len(real.truth), why_none="no learner was given.")
 
 
-def _clip_to_unit(value: float) -> float:
-    return min(1.0, max(0.0, value))
-
-
-def score_predictions(truth: Labels, said: Predictions) -> dict[str, float]:
-    """Every measure of some predictions."""
-    if said.chances is None:
-        return {"rmse": rmse(truth, said.guess), "r2": r2(truth, said.guess)}
-    return {
-        "mcc": mcc(truth, said.guess),
-        "auc": multiclass_auc(truth, said.chances),
-        "f1": f1(truth, said.guess),
-        "accuracy": float((truth == said.guess).mean()),
-    }
+def score_predictions(truth: Labels, predicted: Predictions) -> dict[str, float]:
+    """Compute all measures of predictions."""
+    guess, chances = predicted.guess, predicted.chances
+    if chances is None:
+        return {"rmse": rmse(truth, guess), "r2": r2(truth, guess)}
+    accuracy = float((truth == guess).mean())
+    return {"mcc": mcc(truth, guess), "auc": multiclass_auc(truth, chances), "f1": f1(truth, guess),
+            "accuracy": accuracy}  # fmt: skip
 
 
 def mcc(truth: Labels, guess: Labels) -> float:
-    """Matthews correlation of labels 0, 1, 2, ..., in [-1, 1]; 0 if truth or guess is constant."""
+    """Return the Matthews correlation of labels 0, 1, 2, ..., in [-1, 1]; 0 if truth or guess is constant."""
     table = _confusion(truth, guess)
     rows, true_counts, guess_counts = table.sum(), table.sum(axis=1), table.sum(axis=0)
     cover = np.trace(table) * rows - true_counts @ guess_counts
@@ -166,7 +156,7 @@ def mcc(truth: Labels, guess: Labels) -> float:
 
 
 def f1(truth: Labels, guess: Labels) -> float:
-    """F1 of each class that is in truth or guess, averaged; in [0, 1]."""
+    """Return F1 averaged over the classes in truth or guess, in [0, 1]."""
     table = _confusion(truth, guess)
     counts = table.sum(axis=1) + table.sum(axis=0)
     return float(np.mean(2 * table.diagonal()[counts > 0] / counts[counts > 0]))
@@ -178,13 +168,13 @@ def _confusion(truth: Labels, guess: Labels) -> Floats:
 
 
 def auc(truth: Labels, score: Floats) -> float:
-    """Chance that a row of class 1 scores higher than one of class 0, ties counting half; 0.5 if a class is absent."""
+    """Return the probability that class 1 scores higher than class 0, ties counting half; 0.5 if one is absent."""
     ones, zeros = score[truth == 1], score[truth != 1]
     return float(mid_shares(ones, zeros).mean()) if len(ones) and len(zeros) else 0.5
 
 
 def multiclass_auc(truth: Labels, chances: Floats) -> float:
-    """AUC of each class against the rest, averaged over the classes that occur and are not alone."""
+    """Return the AUC of each class against the rest, averaged over the classes that occur, if several do."""
     if chances.shape[1] == 2:
         return auc(truth, chances[:, 1])
     present = [c for c in range(chances.shape[1]) if 0 < (truth == c).sum() < len(truth)]
@@ -192,11 +182,11 @@ def multiclass_auc(truth: Labels, chances: Floats) -> float:
 
 
 def rmse(truth: Floats, guess: Floats) -> float:
-    """Root of the mean squared error, in units of the target."""
+    """Return the root mean squared error, in units of the target."""
     return float(math.sqrt(np.mean((truth - guess) ** 2)))
 
 
 def r2(truth: Floats, guess: Floats) -> float:
-    """1 - squared error / squared spread, at most 1; 0 if the truth is constant."""
+    """Return 1 - squared error / squared spread, at most 1; 0 if the truth is constant."""
     spread = float(((truth - truth.mean()) ** 2).sum())
     return 1.0 - float(((truth - guess) ** 2).sum()) / spread if spread > 0 else 0.0

@@ -1,6 +1,6 @@
-"""Metrics that compare a synthetic table with real rows, one a file, each beside its floor.
+"""Metrics that compare a synthetic table with real rows, one per file, each with its floor.
 
-A metric is a formula with a reference and says when it does not apply; running and showing them is done elsewhere.
-Start with `score`, what a metric says about itself, then any of them, as `tvd`; `correlations` and `offices` are rooms
-of their own, `subgroups` tells errors by the values of a column, `trajectories` how rows of a person follow others.
+A metric is a formula with a reference and states when it does not apply; `registry` runs them, reports show them. Start
+with `score`, the description and result of a metric, then any of them, such as `tvd`. `correlations` and `offices` are
+packages, `subgroups` reports errors by the values of a column, and `trajectories` compares longitudinal data.
 """

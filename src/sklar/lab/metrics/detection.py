@@ -1,8 +1,8 @@
-"""Real or synthetic: how well a classifier tells the two tables apart.
+"""Real or synthetic: how well a classifier distinguishes the two tables.
 
-The score is the area under the ROC curve over held-out folds: 0.5 if nothing tells them apart, 1 if every row gives
-itself away; values below 0.5 count as 0.5. Two classifiers: a logistic regression with a ridge, which sees single
-columns and needs no extra, and gradient boosting, which sees how columns go together. Reference: Lopez-Paz and Oquab
+The score is the area under the ROC curve over held-out folds: 0.5 if the tables are indistinguishable, 1 if every row
+is recognized; values below 0.5 count as 0.5. Two classifiers: a logistic regression with a ridge, which sees single
+columns and needs no extra, and gradient boosting, which sees dependence between columns. Reference: Lopez-Paz and Oquab
 (2017); Snoke et al. (2018).
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.errors import MissingExtraError
-from sklar.lab.learning.features import tree_features, without_empty
+from sklar.lab.learning.features import tree_features, zero_empty_features
 from sklar.lab.learning.learners import one_thread
 from sklar.lab.learning.logistic import fit_logistic
 from sklar.lab.learning.transfer import auc
@@ -23,49 +23,49 @@ from sklar.lab.metrics.score import About, Score, not_applicable
 from sklar.lab.metrics.support import embed
 from sklar.lab.tables.table import ExactTable
 
-ROWS = 10_000
-"""Rows of each table that are used."""
-FOLDS = 3
-"""Every row is scored by a classifier of the other folds: more folds train on more rows, and cost a training each."""
-FEW = 20
-"""Rows of each table that are needed: with fewer, a fold has too few to tell anything."""
-RIDGE = 1.0
-"""Pull of the coefficients to 0; it keeps them finite where a column tells the tables apart without fail."""
-ROUNDS = 60
+MAX_DETECTION_ROWS = 10_000
+"""Maximum number of rows of each table."""
+DETECTION_FOLDS = 3
+"""Number of folds: more train on more rows, and cost one training each."""
+MIN_DETECTION_ROWS = 20
+"""Minimum number of rows of each table: with fewer, a fold is too small."""
+DETECTION_RIDGE = 1.0
+"""Ridge penalty; it keeps coefficients finite if a column separates the tables perfectly."""
+DETECTION_ROUNDS = 60
 """Rounds of boosting."""
 REFERENCE = "Lopez-Paz and Oquab 2017; Snoke et al. 2018"
 LINEAR = About(
     name="detection_linear",
     title="Real or synthetic: logistic regression",
     says="How often a linear classifier ranks a synthetic row as more synthetic than a real one.",
-    reference=REFERENCE, lower=0.5, upper=1.0, better="lower", good=0.60, fair=0.75,
+    reference=REFERENCE, lower=0.5, good=0.60, fair=0.75,
 )  # fmt: skip
 BOOSTING = About(
     name="detection_boosting",
     title="Real or synthetic: gradient boosting",
     says="How often gradient boosting ranks a synthetic row as more synthetic than a real one.",
-    reference=REFERENCE, lower=0.5, upper=1.0, better="lower", good=0.65, fair=0.85,
+    reference=REFERENCE, lower=0.5, good=0.65, fair=0.85,
 )  # fmt: skip
 Predict = Callable[[Floats, np.ndarray, Floats], Floats]
-"""From training rows, their labels and test rows: how synthetic each of these looks."""
+"""Maps training rows, their labels and test rows to a score of each test row: higher is more likely synthetic."""
 
 
 def detect_linear(real: ExactTable, synthetic: ExactTable, rng: np.random.Generator) -> Score:
-    """Held-out AUC of a logistic regression on the rows as points."""
+    """Return the held-out AUC of a logistic regression on the rows as points."""
 
     def predict(train: Floats, labels: np.ndarray, test: Floats) -> Floats:
-        return test @ fit_logistic(train, labels, _balance(labels), RIDGE)[0]
+        return test @ fit_logistic(train, labels, _balancing_weights(labels), DETECTION_RIDGE)[0]
 
-    if min(real.rows, synthetic.rows) < FEW:
-        return not_applicable(LINEAR, f"it needs at least {FEW} rows of each table.")
+    if min(real.rows, synthetic.rows) < MIN_DETECTION_ROWS:
+        return not_applicable(LINEAR, f"it needs at least {MIN_DETECTION_ROWS} rows of each table.")
     one, two = (np.insert(np.clip(p, -10.0, 10.0), p.shape[1], 1.0, axis=1) for p in embed(real, real, synthetic))
-    return _held_out(LINEAR, one, two, predict, rng)
+    return _held_out_score(LINEAR, one, two, predict, rng)
 
 
 def detect_boosting(real: ExactTable, synthetic: ExactTable, rng: np.random.Generator) -> Score:
-    """Held-out AUC of gradient boosting on the columns."""
-    if min(real.rows, synthetic.rows) < FEW:
-        return not_applicable(BOOSTING, f"it needs at least {FEW} rows of each table.")
+    """Return the held-out AUC of gradient boosting on the columns."""
+    if min(real.rows, synthetic.rows) < MIN_DETECTION_ROWS:
+        return not_applicable(BOOSTING, f"it needs at least {MIN_DETECTION_ROWS} rows of each table.")
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
     except ImportError:
@@ -76,24 +76,23 @@ def detect_boosting(real: ExactTable, synthetic: ExactTable, rng: np.random.Gene
     (one, nominal), (two, _) = (tree_features(table, real.names) for table in (real, synthetic))
 
     def predict(train: Floats, labels: np.ndarray, test: Floats) -> Floats:
-        model = boosting(max_iter=ROUNDS, early_stopping=False, random_state=0, categorical_features=nominal)
-        train, test = without_empty(train, test)
+        model = boosting(max_iter=DETECTION_ROUNDS, early_stopping=False, random_state=0, categorical_features=nominal)
+        train, test = zero_empty_features(train, test)
         with one_thread():
             return model.fit(train, labels).predict_proba(test)[:, 1]
 
-    return _held_out(BOOSTING, one, two, predict, rng)
+    return _held_out_score(BOOSTING, one, two, predict, rng)
 
 
-def _held_out(about: About, real: Floats, synthetic: Floats, predict: Predict, rng: np.random.Generator) -> Score:
-    """The mean AUC over folds of equal size within each table; real rows are labelled 0, synthetic ones 1."""
+def _held_out_score(about: About, real: Floats, synthetic: Floats, predict: Predict, rng: np.random.Generator) -> Score:
+    """Return the mean AUC over folds of equal size within each table; real rows have label 0, synthetic ones 1."""
     rows, labels = np.concatenate([real, synthetic]), np.repeat([0, 1], [len(real), len(synthetic)])
-    folds = np.concatenate([rng.permutation(np.arange(len(table)) % FOLDS) for table in (real, synthetic)])
-    found: list[float] = []
-    for test in (folds == fold for fold in range(FOLDS)):
-        found.append(auc(labels[test], predict(rows[~test], labels[~test], rows[test])))
+    folds = np.concatenate([rng.permutation(np.arange(len(table)) % DETECTION_FOLDS) for table in (real, synthetic)])
+    tests = (folds == fold for fold in range(DETECTION_FOLDS))
+    found = [auc(labels[test], predict(rows[~test], labels[~test], rows[test])) for test in tests]
     return Score(about=about, value=max(0.5, float(np.mean(found))), rows=min(len(real), len(synthetic)))
 
 
-def _balance(labels: np.ndarray) -> Floats:
-    """Weights with which tables of unequal size count the same."""
+def _balancing_weights(labels: np.ndarray) -> Floats:
+    """Return weights that balance tables of unequal size."""
     return np.where(labels == 1, 0.5 / max(labels.mean(), 1e-9), 0.5 / max(1 - labels.mean(), 1e-9))

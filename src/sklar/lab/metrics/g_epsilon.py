@@ -1,13 +1,13 @@
-"""G_eps and G_eps+: one number out of correlations, learning and single columns; 0 for a table like the real one.
+"""G_eps and G_eps+: one number from correlations, learning and single columns; 0 for a table like the real one.
 
     G_eps  = alpha mu + beta delta
     G_eps+ = alpha mu + beta delta + gamma nu
 mu = || phi_k(synthetic) - phi_k(real) ||_2 / (m (m - 1) / 2), the Frobenius norm over the m columns; delta = mean
 over targets, K learners and L accuracy measures of |acc(synthetic) - acc(real)|, each learner trained and tested on a
-split of its own table (K and L are free; the default is K = 3 as in section 4.2, and L = 3 for labels, which are not
-named there); nu = mean total variation distance of single columns on the public grid. Every accuracy is clipped to
+split of its own table (K and L are free; the default is K = 3 as in section 4.2, and L = 3 for labels, which the paper
+does not specify); nu = mean total variation distance of single columns on the public grid. Every accuracy is clipped to
 [0, 1], and mu to 1 (it could exceed 1 for two columns only), so G_eps+ lies between 0 and alpha + beta + gamma. mu
-falls with m even if no correlation gets better, so the mean absolute difference stands beside it.
+decreases with m even if no correlation improves, so the mean absolute difference is also reported.
 Reference: Galloni, Lendak and Horvath (2020, 2023).
 """
 
@@ -23,43 +23,41 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.errors import UsageError
-from sklar.lab.learning.features import examples, has_too_many_classes, task_of
-from sklar.lab.learning.learners import learn
+from sklar.lab.learning.features import has_too_many_classes, select_examples, task_of
+from sklar.lab.learning.learners import train_and_predict
 from sklar.lab.learning.transfer import score_predictions
 from sklar.lab.metrics.score import About, Score
 from sklar.lab.tables.table import ExactTable
 
-LEARNERS = ("svc", "linear", "tree")
-"""K of the paper, unless others are named."""
-BOUNDED = {"classification": ("accuracy", "f1", "auc", "mcc"), "regression": ("r2",)}
-"""Measures that lie in [0, 1] (mcc and r2 once clipped), so that their differences can be averaged."""
-MEASURES = ("accuracy", "f1", "auc", "r2")
-"""L, unless others are named: three for labels, and R squared for numbers, as in section 4.1."""
+PAPER_LEARNERS = ("svc", "linear", "tree")
+"""The default K learners, those of the paper."""
+BOUNDED_MEASURES = {"classification": ("accuracy", "f1", "auc", "mcc"), "regression": ("r2",)}
+"""Measures in [0, 1] (mcc and r2 after clipping), so that their differences can be averaged."""
+DEFAULT_MEASURES = ("accuracy", "f1", "auc", "r2")
+"""The default L measures: three for labels, and R squared for numbers, as in section 4.1."""
 TRAIN_SHARE = 0.7
-"""Of each table; the other rows test."""
-ROWS = 5_000
-"""Rows of each table that the learners use at most."""
-FEW = 20
-"""Rows of each table that are needed: fewer leave nothing to train and test on."""
-LEAST = 11
-"""Real rows in which a target must be known to be predicted."""
-TARGETS = 12
-"""With more columns and no target named, this many are drawn at random."""
-WEIGHTS = (1.0, 1.0, 1.0)
-"""alpha, beta and gamma: all parts weigh the same."""
+"""Share of the training rows of each table; the other rows test."""
+MAX_G_EPSILON_ROWS = 5_000
+"""Maximum number of rows of each table for the learners."""
+MIN_G_EPSILON_ROWS = 20
+"""Minimum number of rows of each table: fewer are not enough to train and test on."""
+MIN_TARGET_VALUES = 11
+"""Minimum number of real rows with a known target."""
+MAX_PREDICTED_COLUMNS = 12
+"""With more columns and no given target, this number is drawn at random."""
+EQUAL_WEIGHTS = (1.0, 1.0, 1.0)
+"""The default alpha, beta and gamma."""
 PLAIN = About(
     name="g_epsilon",
     title="One number: G_eps",
     says="Weighted sum of the differences in correlations and learning.",
-    reference="Galloni et al. 2020",
-    lower=0.0, upper=2.0, better="lower", good=0.05, fair=0.15,
+    reference="Galloni et al. 2020", upper=2.0, good=0.05, fair=0.15,
 )  # fmt: skip
 PLUS = About(
     name="g_epsilon_plus",
     title="One number: G_eps+",
     says="Weighted sum of the differences in correlations, learning and single columns.",
-    reference="Galloni et al. 2023",
-    lower=0.0, upper=3.0, better="lower", good=0.08, fair=0.25,
+    reference="Galloni et al. 2023", upper=3.0, good=0.08, fair=0.25,
 )  # fmt: skip
 
 
@@ -86,7 +84,7 @@ class GEpsilon:
     score: Score
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data for JSON."""
         return {**asdict(self), "g_epsilon_plus": self.score.value, "score": self.score.to_dict()}
 
 
@@ -97,16 +95,16 @@ def g_epsilon(
     targets: Sequence[str],
     rng: np.random.Generator,
     *,
-    learners: Sequence[str] = LEARNERS,
-    measures: Sequence[str] = MEASURES,
-    weights: Sequence[float] = WEIGHTS,
+    learners: Sequence[str] = PAPER_LEARNERS,
+    measures: Sequence[str] = DEFAULT_MEASURES,
+    weights: Sequence[float] = EQUAL_WEIGHTS,
 ) -> GEpsilon:
-    """Put the parts together; `matrices` are phi_k of the real and of the synthetic table, `targets` are predicted."""
+    """Compute G_eps+; `matrices` are phi_k of the real and the synthetic table, `targets` are predicted."""
     real, synthetic = tables
-    alpha, beta, gamma = checked_weights(weights)
+    alpha, beta, gamma = check_weights(weights)
     mu, mu_mean = correlation_part(*matrices)
     usable = usable_targets(real, targets)
-    chosen = checked_measures(measures)
+    chosen = check_measures(measures)
     delta = learning_part(tables, usable, learners, chosen, rng)
     basic = alpha * mu + beta * delta
     score = Score(about=PLUS, value=basic + gamma * nu, rows=min(real.rows, synthetic.rows))
@@ -116,25 +114,25 @@ def g_epsilon(
     )  # fmt: skip
 
 
-def without_margins(plus: Score) -> Score:
-    """G_eps, from the parts of G_eps+."""
+def drop_margins(plus: Score) -> Score:
+    """Return G_eps from the parts of G_eps+."""
     value = None if plus.value is None else plus.behind.g_epsilon
     return replace(plus, about=PLAIN, value=value, floor=None, behind=None)
 
 
-def checked_measures(measures: Sequence[str]) -> tuple[str, ...]:
-    """Known measures; a kind of target (labels, numbers) for which none is named keeps those of the paper."""
-    known = [name for names in BOUNDED.values() for name in names]
+def check_measures(measures: Sequence[str]) -> tuple[str, ...]:
+    """Check the measures; a kind of target (labels, numbers) without any gets those of the paper."""
+    known = [name for names in BOUNDED_MEASURES.values() for name in names]
     unknown = [name for name in measures if name not in known]
     if unknown or not measures:
         raise UsageError(f"G_eps+ has no measure {unknown}; the bounded ones are {', '.join(known)}.")
-    named = [[name for name in names if name in measures] for names in BOUNDED.values()]
-    usual = [[name for name in names if name in MEASURES] for names in BOUNDED.values()]
+    named = [[name for name in names if name in measures] for names in BOUNDED_MEASURES.values()]
+    usual = [[name for name in names if name in DEFAULT_MEASURES] for names in BOUNDED_MEASURES.values()]
     return tuple(name for own, paper in zip(named, usual, strict=True) for name in own or paper)
 
 
-def checked_weights(weights: Sequence[float]) -> tuple[float, float, float]:
-    """Three finite numbers of at least 0."""
+def check_weights(weights: Sequence[float]) -> tuple[float, float, float]:
+    """Require three finite numbers of at least 0."""
     listed = tuple(float(w) for w in weights)
     if len(listed) != 3 or not all(math.isfinite(w) and w >= 0 for w in listed):
         raise UsageError(f"weights must be three numbers of at least 0: alpha, beta, gamma; found {list(weights)}.")
@@ -142,31 +140,28 @@ def checked_weights(weights: Sequence[float]) -> tuple[float, float, float]:
 
 
 def correlation_part(real: Floats, synthetic: Floats) -> tuple[float, float]:
-    """(mu, mean absolute difference); undefined correlations count as 0."""
+    """Return mu and the mean absolute difference of correlations; undefined ones count as 0."""
     pairs = len(real) * (len(real) - 1) / 2
     if not pairs:
         return 0.0, 0.0
-    gap = np.nan_to_num(real) - np.nan_to_num(synthetic)
-    return min(1.0, float(np.linalg.norm(gap)) / pairs), float(np.abs(gap).sum() / 2 / pairs)
+    difference = np.nan_to_num(real) - np.nan_to_num(synthetic)
+    return min(1.0, float(np.linalg.norm(difference)) / pairs), float(np.abs(difference).sum() / 2 / pairs)
 
 
 def usable_targets(real: ExactTable, targets: Sequence[str]) -> list[str]:
-    """Targets that vary in the real table and have not too many classes."""
-    truths = {target: examples(real, target).truth for target in targets}
-    return [
-        target
-        for target, truth in truths.items()
-        if len(truth) >= LEAST and len(np.unique(truth)) > 1 and not has_too_many_classes(real.schema, target)
-    ]
+    """Return the targets that vary in the real table and do not have too many classes."""
+    truths = {target: select_examples(real, target).truth for target in targets}
+    varying = [t for t, truth in truths.items() if len(truth) >= MIN_TARGET_VALUES and len(np.unique(truth)) > 1]
+    return [target for target in varying if not has_too_many_classes(real.schema, target)]
 
 
-def chosen_targets(names: Sequence[str], target: str | None, rng: np.random.Generator) -> tuple[str, ...]:
-    """The named target, or all columns (TARGETS of them at random if there are more)."""
+def choose_targets_to_predict(names: Sequence[str], target: str | None, rng: np.random.Generator) -> tuple[str, ...]:
+    """Return the given target, or all columns (MAX_PREDICTED_COLUMNS random ones if there are more)."""
     if target is not None:
         return (target,)
-    if len(names) <= TARGETS:
+    if len(names) <= MAX_PREDICTED_COLUMNS:
         return tuple(names)
-    chosen: list[int] = np.sort(rng.choice(len(names), TARGETS, replace=False)).tolist()
+    chosen: list[int] = np.sort(rng.choice(len(names), MAX_PREDICTED_COLUMNS, replace=False)).tolist()
     return tuple(names[i] for i in chosen)
 
 
@@ -177,26 +172,26 @@ def learning_part(
     measures: Sequence[str],
     rng: np.random.Generator,
 ) -> float:
-    """delta: how differently learners score within each table. The split is the same by place in both tables."""
+    """Return delta, the difference of learners' scores within each table; both tables are split by row position."""
     keys = rng.random(max(table.rows for table in tables))
-    gaps: list[float] = []
+    differences: list[float] = []
     for target, learner in product(targets, learners):
-        one, two = (_own_accuracy(table, target, learner, keys, rng) for table in tables)
-        gaps += [abs(one[measure] - two[measure]) for measure in one if measure in measures]
-    return float(np.mean(gaps)) if gaps else 0.0
+        one, two = (_score_within(table, target, learner, keys, rng) for table in tables)
+        differences += [abs(one[measure] - two[measure]) for measure in one if measure in measures]
+    return float(np.mean(differences)) if differences else 0.0
 
 
-def _own_accuracy(
+def _score_within(
     table: ExactTable, target: str, learner: str, keys: np.ndarray, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Bounded accuracies of a learner trained and tested on one table; 0 where there is nothing to learn from."""
-    measures = BOUNDED[task_of(table.schema, target)]
-    data, order = examples(table, target), keys[: table.rows]
+    """Return bounded accuracies of a learner trained and tested on one table; 0 if there is nothing to learn from."""
+    measures = BOUNDED_MEASURES[task_of(table.schema, target)]
+    data, order = select_examples(table, target), keys[: table.rows]
     if len(data.truth) != table.rows:
         order = order[table.codes[target] != table.schema[target].null_code]
     train = order < np.quantile(order, TRAIN_SHARE) if len(order) else order > 0
     if train.all() or not train.any():
         return dict.fromkeys(measures, 0.0)
     one, two = data.take(np.flatnonzero(train)), data.take(np.flatnonzero(~train))
-    found = score_predictions(two.truth, learn(learner, one, two, rng))
+    found = score_predictions(two.truth, train_and_predict(learner, one, two, rng))
     return {measure: min(1.0, max(0.0, found[measure])) for measure in measures}

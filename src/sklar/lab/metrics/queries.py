@@ -1,11 +1,11 @@
-"""Counting queries as analysts ask them: random ranges, and conjunctions of one to three values, with their errors.
+"""Counting queries of analysts: random ranges, and conjunctions of one to three values, with their errors.
 
 The score is the mean over random ranges of |share_synthetic - share_real| / max(share_real, s) with the sanity bound
 s = 0.1% of the rows: 0 is exact, lower is better. Each range is over two or three ordered columns, on the coarse
-public grid. The profiles tell, for the conjunctions of one (Q1), two (Q2) and three values (Q3), the average and the
-largest absolute error, in rows, among the best answered 95, 99 and 100% of the queries, beside references: products of
-shares (no-cor), and noise on each answer (Lap, Gauss). Reference: Li et al. (2014) for ranges, Asghar et al. (2020) for
-the conjunctions.
+public grid. The profiles report, for conjunctions of one (Q1), two (Q2) and three values (Q3), the average and the
+largest absolute error in rows among the 95, 99 and 100% of queries with the smallest errors, with references: products
+of shares (no-cor), and noise on each answer (Lap, Gauss). Reference: Li et al. (2014) for ranges, Asghar et al. (2020)
+for conjunctions.
 """
 
 from __future__ import annotations
@@ -17,81 +17,78 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sklar.accounting.budget import checked_delta, checked_epsilon
+from sklar.accounting.budget import validate_delta, validate_epsilon
 from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
 from sklar.lab.metrics.score import About, Score, not_applicable
 from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_codes, ordered_names
 from sklar.methods.dpc.textbook import advanced_composition_share, classic_gaussian_sigma
 
-ROWS = 50_000
-"""Rows of each table that are used."""
-RANGES = 600
-"""Ranges in all: more make the mean steadier, and each reads all rows once."""
-SETS = 30
-"""Sets of columns; each gets RANGES / SETS ranges."""
-TRIPLES = 20_000
-"""Conjunctions of three values that are asked, of all there are."""
-CELLS = 1_500
+MAX_QUERY_ROWS = 50_000
+"""Maximum number of rows of each table."""
+RANDOM_RANGES = 600
+"""Total number of ranges: more make the mean more stable, and each reads all rows once."""
+COLUMN_SETS = 30
+"""Number of sets of columns; each has RANDOM_RANGES / COLUMN_SETS ranges."""
+MAX_TRIPLES = 20_000
+"""Maximum number of conjunctions of three values."""
+MAX_QUERY_CELLS = 1_500
 """Columns are drawn at random until their cells reach this number."""
-SANITY = 0.001
-"""The bound s, as a share of the rows: it keeps nearly empty ranges from ruling the mean."""
-QUERY_BUDGET = (0.99, 2.0**-30)
-"""Epsilon and delta of the references Lap and Gauss in the paper."""
-STRONG = 0.5
-"""Pairs of values with a correlation of at least this, in absolute value, are profiled apart."""
-MANY = 100
-"""Conjunctions of three values that at least so many rows have are profiled apart."""
-LEAST_ERROR = 0.1
-"""Where the axes of error begin, in rows: they are logarithmic."""
+SANITY_BOUND = 0.001
+"""The bound s as a share of the rows: it prevents nearly empty ranges from dominating the mean."""
+STRONG_CORRELATION = 0.5
+"""Pairs of values with at least this absolute correlation are profiled separately."""
+MIN_FREQUENT_ROWS = 100
+"""Conjunctions of three values with at least this number of rows are profiled separately."""
+MIN_PLOTTED_ERROR = 0.1
+"""Start of the logarithmic axes of error, in rows."""
 ABOUT = About(
     name="range_queries",
     title="Range queries: relative error",
     says="Relative error of counts in random ranges of two or three ordered columns, averaged.",
-    reference="Li et al. 2014",
-    lower=0.0, upper=1.0 / SANITY, better="lower", good=0.10, fair=0.30,
+    reference="Li et al. 2014", upper=1.0 / SANITY_BOUND, good=0.10, fair=0.30,
 )  # fmt: skip
 BLOCK_ROWS = 1 << 18
-"""Float32 holds counts up to 2^24 exactly, so products are summed over blocks of fewer rows."""
+"""Float32 represents counts up to 2^24 exactly, so products are summed over blocks of fewer rows."""
 BLOCK_BYTES = 1 << 26
-"""Bits of conjunctions that are held at once."""
-SHARES = (0.95, 0.99, 1.0)
-"""Of the queries, those answered best, whose errors are told by default (Asghar et al. 2020)."""
+"""Bytes of conjunctions in memory at once."""
+PROFILED_SHARES = (0.95, 0.99, 1.0)
+"""Shares of the queries with the smallest errors that are reported by default (Asghar et al. 2020)."""
 NOISES = {"laplace": "Lap", "gaussian": "Gauss"}
-"""Noise on the answers themselves, and what the paper calls it."""
+"""Noise on each answer, and its name in the paper."""
 _ONES = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RangeQueries:
-    """Ranges of codes, ends included: one line a query, one column a column."""
+    """Ranges of codes with both ends included: one line per query, one column per column."""
 
     low: Ints
     high: Ints
 
 
 def range_score(real: ExactTable, synthetic: ExactTable, grid: CoarseGrid, rng: np.random.Generator) -> Score:
-    """Mean relative error of random ranges."""
+    """Return the mean relative error of random ranges."""
     names = ordered_names(real.schema)
     if len(names) < 2:
         return not_applicable(ABOUT, "there are no two ordered columns.")
     errors: list[float] = []
-    for _ in range(SETS):
+    for _ in range(COLUMN_SETS):
         some = [names[i] for i in rng.choice(len(names), min(len(names), int(rng.integers(2, 4))), replace=False)]
-        ranges = random_ranges([grid.sizes[name] for name in some], RANGES // SETS, rng)
+        ranges = random_ranges([grid.sizes[name] for name in some], RANDOM_RANGES // COLUMN_SETS, rng)
         one, two = (range_counts(coarse_codes(t, grid, some).T, ranges) / t.rows for t in (real, synthetic))
-        errors += relative_errors(one, two, SANITY).tolist()
+        errors += relative_errors(one, two, SANITY_BOUND).tolist()
     return Score(about=ABOUT, value=float(np.mean(errors)), rows=min(real.rows, synthetic.rows))
 
 
 def random_ranges(sizes: Sequence[int], queries: int, rng: np.random.Generator) -> RangeQueries:
-    """Random ranges over all columns, between any two ends."""
+    """Draw random ranges over all columns, between any two ends."""
     ends = np.sort(rng.integers(0, np.array(sizes), (2, queries, len(sizes))), axis=0)
     return RangeQueries(low=ends[0], high=ends[1])
 
 
 def range_counts(codes: npt.NDArray[np.integer], queries: RangeQueries) -> Floats:
-    """Rows inside each box."""
+    """Count the rows inside each range."""
     columns = [np.ascontiguousarray(codes[:, j]) for j in range(codes.shape[1])]
     counts = np.empty(len(queries.low))
     for q, (low, high) in enumerate(zip(queries.low, queries.high, strict=True)):
@@ -103,13 +100,13 @@ def range_counts(codes: npt.NDArray[np.integer], queries: RangeQueries) -> Float
 
 
 def relative_errors(real: Floats, synthetic: Floats, sanity: float = 1.0) -> Floats:
-    """|synthetic - real| / max(real, s) for every query; s keeps empty queries from ruling the average."""
+    """Return |synthetic - real| / max(real, s) for every query; s prevents empty queries from dominating."""
     return np.abs(synthetic - real) / np.maximum(real, sanity)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorLine:
-    """Average and largest absolute error of the given share of queries, those with the smallest errors."""
+    """Average and largest absolute error of the given share of queries with the smallest errors."""
 
     share: float
     average: float
@@ -118,10 +115,10 @@ class ErrorLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """How one source (the synthetic table, or a reference) answers a set of queries.
+    """The errors of one source (the synthetic table, or a reference) in a set of queries.
 
     Attributes:
-        lines: Average and largest error among the best answered 95, 99 and 100% of the queries.
+        lines: Average and largest error among the 95, 99 and 100% of queries with the smallest errors.
         cdf: Share of the queries with at most each of the errors of the set.
     """
 
@@ -132,7 +129,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuerySet:
-    """A set of queries, how many they are, the errors (in rows) at which curves are told, and all answers."""
+    """A set of queries: its size, the errors (in rows) at which curves are evaluated, and all answers."""
 
     name: str
     queries: int
@@ -142,7 +139,7 @@ class QuerySet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryProfiles:
-    """Errors of the conjunctions of one, two and three values; Lap and Gauss are those of this epsilon and delta."""
+    """Errors of conjunctions of one, two and three values; Lap and Gauss have this epsilon and delta."""
 
     epsilon: float
     delta: float
@@ -152,9 +149,9 @@ class QueryProfiles:
 def query_profiles(
     tables: tuple[ExactTable, ExactTable], grid: CoarseGrid, budget: tuple[float, float], rng: np.random.Generator
 ) -> QueryProfiles:
-    """Ask the real and the synthetic table the same conjunctions; errors are told in rows of the whole real table."""
+    """Evaluate conjunctions on the real and the synthetic table; errors are in rows of the whole real table."""
     real = tables[0]
-    pair = _binary_tables(tables, grid, _columns(real, grid, rng))
+    pair = _binary_tables(tables, grid, _draw_columns(real, grid, rng))
     return binary_profiles(pair, real.total, len(real.names), budget, rng)
 
 
@@ -165,25 +162,27 @@ def binary_profiles(
     budget: tuple[float, float],
     rng: np.random.Generator,
 ) -> QueryProfiles:
-    """The same of two binary tables, the real one first; errors are told in so many rows of so many columns."""
+    """Profile conjunctions of two binary tables, the real one first; errors are scaled to `rows` rows."""
     one, two = tables
-    places: list[tuple[Ints, ...]] = [two_way_places(one.owner), tuple(three_way_places(one.owner, TRIPLES, rng).T)]
+    places: list[tuple[Ints, ...]] = [two_way_places(one.owner), tuple(three_way_places(one.owner, MAX_TRIPLES, rng).T)]
     pairs = [pair_matrix(table) / max(len(table.bits), 1) for table in (one, two)]
     exact_q1, q1 = (rows * one_way(table) / len(table.bits) for table in (one, two))
     exact_q2, q2 = (rows * share[places[0]] for share in pairs)
     exact_q3, q3 = (rows * three_way(table, np.column_stack(places[1])) / len(table.bits) for table in (one, two))
-    asked = [("Q1", exact_q1, {"synthetic": q1})]
+    query_sets = [("Q1", exact_q1, {"synthetic": q1})]
     for name, exact, found, at in (("Q2", exact_q2, q2, places[0]), ("Q3", exact_q3, q3, places[1])):
-        asked.append((name, exact, {"synthetic": found, "no-cor": independent_answers(pairs[0].diagonal(), rows, at)}))
-    for (_, exact, answers), scales in zip(asked, _reference_scales(columns, *budget), strict=True):
+        query_sets.append(
+            (name, exact, {"synthetic": found, "no-cor": independent_answers(pairs[0].diagonal(), rows, at)})
+        )
+    for (_, exact, answers), scales in zip(query_sets, _reference_scales(columns, *budget), strict=True):
         for kind, scale in scales.items():
             answers[NOISES[kind]] = np.maximum(noisy_answers(exact, kind, scale, rng), 0.0)
-    strong, many = correlated(pairs[0], 1, places[0], STRONG), exact_q3 >= MANY
-    whole = [(name, exact, answers, np.ones(len(exact), bool)) for name, exact, answers in asked]
+    strong, many = find_correlated(pairs[0], 1, places[0]), exact_q3 >= MIN_FREQUENT_ROWS
+    whole = [(name, exact, answers, np.ones(len(exact), bool)) for name, exact, answers in query_sets]
     parts = [
-        (f"Q2, |corr| >= {STRONG}", *asked[1][1:], strong),
-        (f"Q2, |corr| < {STRONG}", *asked[1][1:], ~strong),
-        (f"Q3, {MANY} rows or more", *asked[2][1:], many),
+        (f"Q2, |corr| >= {STRONG_CORRELATION}", *query_sets[1][1:], strong),
+        (f"Q2, |corr| < {STRONG_CORRELATION}", *query_sets[1][1:], ~strong),
+        (f"Q3, {MIN_FREQUENT_ROWS} rows or more", *query_sets[2][1:], many),
     ]
     sets = tuple(
         _query_set(name, exact, answers, kept) for name, exact, answers, kept in [*whole, *parts] if kept.any()
@@ -194,7 +193,7 @@ def binary_profiles(
 def _binary_tables(
     tables: tuple[ExactTable, ExactTable], grid: CoarseGrid, names: list[str]
 ) -> tuple[BinaryTable, BinaryTable]:
-    """The binary tables of some columns, without `other` and null where neither table has them."""
+    """Make the binary tables of some columns, without `other` and null if neither table has them."""
     sizes = [grid.sizes[name] for name in names]
     one, two = (binary_table(coarse_codes(table, grid, names).T, sizes) for table in tables)
     listed = np.concatenate([np.arange(grid.sizes[name]) < grid.value_cells[name] for name in names])
@@ -205,32 +204,29 @@ def _binary_tables(
 
 def _query_set(name: str, exact: Floats, answers: Mapping[str, Floats], kept: npt.NDArray[np.bool_]) -> QuerySet:
     errors = {source: np.sort(np.abs(found - exact)[kept]) for source, found in answers.items()}
-    most = max(LEAST_ERROR * 10, *(float(found[-1]) for found in errors.values()))
-    axis = np.geomspace(LEAST_ERROR, most, 60)
+    most = max(MIN_PLOTTED_ERROR * 10, *(float(found[-1]) for found in errors.values()))
+    axis = np.geomspace(MIN_PLOTTED_ERROR, most, 60)
+    answered = [
+        Answered(
+            source=source, lines=error_lines(exact[kept], answers[source][kept]),
+            cdf=tuple((np.searchsorted(found, axis, side="right") / len(found)).tolist()),
+        )
+        for source, found in errors.items()
+    ]  # fmt: skip
     return QuerySet(
-        name=name,
-        queries=int(kept.sum()),
-        errors=tuple(axis.tolist()),
-        answered=tuple(
-            Answered(
-                source=source,
-                lines=error_lines(exact[kept], answers[source][kept]),
-                cdf=tuple((np.searchsorted(found, axis, side="right") / len(found)).tolist()),
-            )
-            for source, found in errors.items()
-        ),
-    )
+        name=name, queries=int(kept.sum()), errors=tuple(axis.tolist()), answered=tuple(answered)
+    )  # fmt: skip
 
 
-def checked_query_budget(budget: Sequence[float]) -> tuple[float, float]:
-    """Epsilon and delta of the references Lap and Gauss."""
+def check_query_budget(budget: Sequence[float]) -> tuple[float, float]:
+    """Check epsilon and delta of the references Lap and Gauss."""
     if len(budget) != 2:
-        raise UsageError(f"the budget of the queries is (epsilon, delta); {budget!r} was given")
-    return checked_epsilon(budget[0]), checked_delta(budget[1])
+        raise UsageError(f"the budget of the queries must be (epsilon, delta); found {budget!r}")
+    return validate_epsilon(budget[0]), validate_delta(budget[1])
 
 
 def _reference_scales(columns: int, epsilon: float, delta: float) -> list[dict[str, float]]:
-    """Scales of the noise on the answers to Q1, Q2 (one budget for both) and Q3 (its own), as in section 4.4.
+    """Return the noise scales of the answers to Q1, Q2 (one budget for both) and Q3 (its own), as in section 4.4.
 
     Lap: 2 / epsilon' with epsilon' by advanced composition over the tables, epsilon / tables at delta 0. Gauss:
     equation 2.1 with L2 sensitivity sqrt(2 tables), which has a proof for a delta above 0 and epsilon below 1 only.
@@ -245,8 +241,10 @@ def _reference_scales(columns: int, epsilon: float, delta: float) -> list[dict[s
     return found
 
 
-def correlated(pairs: Floats, rows: int, places: tuple[Ints, ...], least: float = STRONG) -> npt.NDArray[np.bool_]:
-    """Which pairs of binary columns have a correlation of at least `least` in absolute value."""
+def find_correlated(
+    pairs: Floats, rows: int, places: tuple[Ints, ...], least: float = STRONG_CORRELATION
+) -> npt.NDArray[np.bool_]:
+    """Return a mask of the pairs of binary columns with an absolute correlation of at least `least`."""
     share = pairs / max(rows, 1)
     p = share.diagonal()
     spread = np.sqrt(p * (1 - p))
@@ -256,23 +254,23 @@ def correlated(pairs: Floats, rows: int, places: tuple[Ints, ...], least: float 
 
 
 def independent_answers(shares: Floats, rows: int, places: Sequence[Ints]) -> Floats:
-    """The answers of no-cor: products of one-way shares."""
+    """Return the answers of no-cor: products of one-way shares."""
     return rows * np.prod([shares[place] for place in places], axis=0)
 
 
 def noisy_answers(exact: Floats, kind: str, scale: float, rng: np.random.Generator) -> Floats:
-    """The references Lap and Gauss: noise on every answer, for comparison only (it protects nobody)."""
+    """Add noise to every answer, for the references Lap and Gauss only (it gives no protection)."""
     if kind not in NOISES:
-        raise UsageError(f"noise must be one of {', '.join(NOISES)}; {kind!r} was given")
+        raise UsageError(f"noise must be one of {', '.join(NOISES)}; found {kind!r}")
     return exact + (rng.laplace if kind == "laplace" else rng.normal)(0.0, scale, exact.shape)
 
 
-def _columns(table: ExactTable, grid: CoarseGrid, rng: np.random.Generator) -> list[str]:
+def _draw_columns(table: ExactTable, grid: CoarseGrid, rng: np.random.Generator) -> list[str]:
     chosen: set[str] = set()
     cells = 0
     for at in rng.permutation(len(table.names)).tolist():
         size = grid.sizes[table.names[at]]
-        if not chosen or cells + size <= CELLS:
+        if not chosen or cells + size <= MAX_QUERY_CELLS:
             chosen.add(table.names[at])
             cells += size
     return [name for name in table.names if name in chosen]
@@ -280,7 +278,7 @@ def _columns(table: ExactTable, grid: CoarseGrid, rng: np.random.Generator) -> l
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BinaryTable:
-    """A table of zeros and ones, one column per value of an original column, which is its owner."""
+    """A table of zeros and ones, one column per value of an original column (its owner)."""
 
     bits: npt.NDArray[np.uint8]
     owner: Ints
@@ -291,20 +289,20 @@ class BinaryTable:
 
 
 def binary_table(groups: npt.NDArray[np.integer], sizes: Sequence[int]) -> BinaryTable:
-    """One binary column per group of every column."""
+    """Make one binary column per group of every column."""
     columns = [groups[:, j, None] == np.arange(size) for j, size in enumerate(sizes)]
     bits = np.concatenate([np.zeros((len(groups), 0), dtype=bool), *columns], axis=1).astype(np.uint8)
     return BinaryTable(bits=bits, owner=np.repeat(np.arange(len(sizes)), sizes).astype(np.int64))
 
 
 def one_way(table: BinaryTable) -> Floats:
-    """Q1: rows with 0, then rows with 1, in every binary column."""
+    """Answer Q1: rows with 0, then rows with 1, in every binary column."""
     ones = table.bits.sum(axis=0, dtype=np.int64).astype(np.float64)
     return np.concatenate([len(table.bits) - ones, ones])
 
 
 def pair_matrix(table: BinaryTable) -> Floats:
-    """Rows with 1 in both, for every two binary columns."""
+    """Count the rows with 1 in both, for every two binary columns."""
     total = np.zeros((len(table.owner), len(table.owner)))
     for start in range(0, len(table.bits), BLOCK_ROWS):
         block = table.bits[start : start + BLOCK_ROWS].astype(np.float32)
@@ -313,19 +311,19 @@ def pair_matrix(table: BinaryTable) -> Floats:
 
 
 def two_way_places(owner: Ints) -> tuple[Ints, Ints]:
-    """The pairs of Q2: binary columns of distinct original columns."""
+    """Return the pairs of Q2: binary columns of distinct original columns."""
     first, second = np.triu_indices(len(owner), 1)
     apart = owner[first] != owner[second]
     return first[apart], second[apart]
 
 
 def two_way(table: BinaryTable) -> Floats:
-    """Q2: rows with 1 in both of two binary columns of distinct original columns."""
+    """Answer Q2: rows with 1 in both of two binary columns of distinct original columns."""
     return pair_matrix(table)[two_way_places(table.owner)]
 
 
 def three_way_places(owner: Ints, queries: int, rng: np.random.Generator) -> Ints:
-    """Random triples of Q3, with repeats left out: binary columns of three distinct original columns."""
+    """Draw random triples of Q3 without repeats: binary columns of three distinct original columns."""
     if len(np.unique(owner)) < 3:
         return np.zeros((0, 3), dtype=np.int64)
     found = np.zeros((0, 3), dtype=np.int64)
@@ -340,7 +338,7 @@ def three_way_places(owner: Ints, queries: int, rng: np.random.Generator) -> Int
 
 
 def three_way(table: BinaryTable, places: Ints) -> Floats:
-    """Q3: rows with 1 in all three binary columns, by bits: eight rows a byte."""
+    """Answer Q3: rows with 1 in all three binary columns, packed to eight rows per byte."""
     packed = np.packbits(table.bits, axis=0).T.copy()
     step = max(1, BLOCK_BYTES // max(packed.shape[1], 1))
     counts = np.empty(len(places), dtype=np.float64)
@@ -350,8 +348,8 @@ def three_way(table: BinaryTable, places: Ints) -> Floats:
     return counts
 
 
-def error_lines(real: Floats, synthetic: Floats, shares: Sequence[float] = SHARES) -> tuple[ErrorLine, ...]:
-    """(alpha, beta) errors: average and largest error over the best 1 - beta of the queries."""
+def error_lines(real: Floats, synthetic: Floats, shares: Sequence[float] = PROFILED_SHARES) -> tuple[ErrorLine, ...]:
+    """Return (alpha, beta) errors: average and largest error over the best 1 - beta of the queries."""
     errors = np.sort(np.abs(real - synthetic))
     lines: list[ErrorLine] = []
     for share in shares:

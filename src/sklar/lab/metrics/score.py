@@ -1,4 +1,4 @@
-"""What a metric says about itself, and what it found: a number with its floor, or the reason why there is none."""
+"""The description of a metric, and its score: a number with its floor, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-NEAR = 1.5
-"""A value up to so many times its floor is called no worse than a fresh sample: the floor is itself one draw."""
-LEAST_TELLING = 0.05
-"""The weight of a measure of dependence that cannot tell independent columns from a fresh sample: next to none, so that
-chance does not decide, but some, for a table without any dependence."""
-WORST = 10
-"""Parts that are told as the worst."""
+MAX_FLOOR_RATIO = 1.5
+"""A value up to this multiple of its floor is graded as no worse than a fresh sample: the floor itself is random."""
+MIN_INFORMATION = 0.05
+"""Minimum weight of a measure of dependence that cannot distinguish independent columns from a fresh sample: small, so
+that chance does not decide, but positive, for a table without any dependence."""
+MAX_WORST_PARTS = 10
+"""Number of parts that are reported as the worst."""
 Better = Literal["lower", "higher"]
 
 
@@ -26,22 +26,22 @@ class About:
     Attributes:
         name: Short name, as in JSON.
         title: Plain name, as in reports.
-        says: What it measures, in one sentence.
-        reference: Where the definition comes from.
-        lower, upper: Least and greatest possible value.
-        better: Which way is better.
-        good, fair: Up to (or from) here a table is called good, or fair, whatever the floor; beyond it, poor.
+        says: Its meaning, in one sentence.
+        reference: Source of the definition.
+        lower, upper: Smallest and greatest possible value.
+        better: The better direction.
+        good, fair: Limits of the grades good and fair, regardless of the floor; beyond them, poor.
     """
 
     name: str
     title: str
     says: str
     reference: str
-    lower: float
-    upper: float
-    better: Better
     good: float
     fair: float
+    lower: float = 0.0
+    upper: float = 1.0
+    better: Better = "lower"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,17 +55,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """What a metric found.
+    """The result of a metric.
 
     Attributes:
         value: The number; None if the metric does not apply.
-        floor: What a fresh sample of real rows of the same size would score.
-        independent: What rows would score whose columns are those of the real table, drawn independently of each other;
-            for measures of dependence only.
-        parts: Values by column or set of columns, where the metric is a mean over them.
-        rows: Rows of the smaller of the two tables that were used.
-        reason: Why there is no number, or what to know about it.
-        behind: What the metric found besides: curves, matrices, learners.
+        floor: The score of a fresh sample of real rows of the same size.
+        independent: The score of real columns drawn independently of each other; for measures of dependence only.
+        parts: Values by column or set of columns, if the metric is a mean over them.
+        rows: Number of rows used of the smaller of the two tables.
+        reason: Why there is no number, or a remark about it.
+        behind: Details: curves, matrices, learners.
     """
 
     about: About
@@ -79,15 +78,15 @@ class Score:
 
     @property
     def worst(self) -> tuple[Part, ...]:
-        """The parts that exceed their floors most."""
-        return tuple(sorted(self.parts, key=lambda part: -(part.value - (part.floor or 0.0))))[:WORST]
+        """Return the parts that exceed their floors most."""
+        return tuple(sorted(self.parts, key=lambda part: -(part.value - (part.floor or 0.0))))[:MAX_WORST_PARTS]
 
     @property
     def grade(self) -> str:
-        """One word: `sampling` (no worse than a fresh real sample), `good`, `fair`, `poor` or `none`."""
+        """Grade the value: `sampling` (no worse than a fresh real sample), `good`, `fair`, `poor` or `none`."""
         if self.value is None:
             return "none"
-        if self.floor is not None and self._loss(self.value) <= NEAR * self._loss(self.floor) + 1e-12:
+        if self.floor is not None and self._loss(self.value) <= MAX_FLOOR_RATIO * self._loss(self.floor) + 1e-12:
             return "sampling"
         for word, limit in (("good", self.about.good), ("fair", self.about.fair)):
             if self._loss(self.value) <= self._loss(limit):
@@ -96,11 +95,11 @@ class Score:
 
     @property
     def position(self) -> float:
-        """Where the value lies between 1, a fresh real sample, and 0; it has no steps, unlike the grade.
+        """Return the position of the value between 1 (a fresh real sample) and 0; it is continuous, unlike the grade.
 
-        A measure of dependence is at 0 where all dependence is lost: with columns drawn independently of each other,
-        whatever the table. (Where those score hardly worse than a fresh sample, half a floor more is 0.) Others fall
-        by thirds as the value exceeds its floor by what is called good, by what is called fair, and by twice as much.
+        A measure of dependence is at 0 if all dependence is lost, as with independent columns. (If those score hardly
+        worse than a fresh sample, half a floor more is 0.) Others decrease by thirds as the value exceeds its floor by
+        the limits of good and of fair, and by twice the latter.
         """
         if self.value is None:
             return 0.0
@@ -109,18 +108,18 @@ class Score:
         if self.independent is None:
             good, fair = self._loss(self.about.good), self._loss(self.about.fair)
             return float(np.interp(excess, [0.0, good, fair, 2 * fair], [1.0, 2 / 3, 1 / 3, 0.0]))
-        span = max(self._loss(self.independent) - floor, (NEAR - 1) * floor)
+        span = max(self._loss(self.independent) - floor, (MAX_FLOOR_RATIO - 1) * floor)
         return max(0.0, 1.0 - excess / span) if span > 0 else float(excess == 0)
 
     @property
-    def telling(self) -> float:
-        """How much a measure of dependence can tell here, from 0 to 1: what independence costs beyond chance."""
+    def informativeness(self) -> float:
+        """Return how informative a measure of dependence is, from 0 to 1: the loss by independence beyond chance."""
         if not self.independent or self.floor is None:
-            return LEAST_TELLING
-        return max(LEAST_TELLING, 1.0 - self._loss(self.floor) / self._loss(self.independent))
+            return MIN_INFORMATION
+        return max(MIN_INFORMATION, 1.0 - self._loss(self.floor) / self._loss(self.independent))
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data for JSON."""
         return {
             "title": self.about.title, "value": self.value, "floor": self.floor,
             "independent": self.independent, "grade": self.grade,
@@ -135,27 +134,22 @@ class Score:
 
 
 def not_applicable(about: About, reason: str) -> Score:
-    """A score without a number, which says why."""
+    """Return a score without a number, with the reason."""
     return Score(about=about, value=None, reason=reason)
 
 
 def mean_score(about: About, parts: Sequence[Part], *, rows: int, reason: str | None = None, why_none: str) -> Score:
-    """The mean over the parts, or `why_none` if there are none."""
+    """Return the mean over the parts, or `why_none` if there are none."""
     if not parts:
         return not_applicable(about, why_none)
     floors = [part.floor for part in parts if part.floor is not None]
-    return Score(
-        about=about,
-        value=math.fsum(part.value for part in parts) / len(parts),
-        floor=math.fsum(floors) / len(floors) if floors else None,
-        parts=tuple(parts),
-        rows=rows,
-        reason=reason,
-    )
+    floor = math.fsum(floors) / len(floors) if floors else None
+    value = math.fsum(part.value for part in parts) / len(parts)
+    return Score(about=about, value=value, floor=floor, parts=tuple(parts), rows=rows, reason=reason)
 
 
-def with_floor(score: Score, fresh: Score, scale: float = 1.0) -> Score:
-    """The score with the floor taken from the same metric between two disjoint samples of real rows, times `scale`."""
+def add_floor(score: Score, fresh: Score, scale: float = 1.0) -> Score:
+    """Add the floor: the same metric between two disjoint samples of real rows, times `scale`."""
     if score.value is None or fresh.value is None:
         return score
     known = {part.columns: part.value * scale for part in fresh.parts}

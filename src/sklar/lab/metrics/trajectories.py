@@ -1,8 +1,7 @@
-"""How rows of a person go together, compared between two tables: transitions, and what lies between persons.
+"""Compare longitudinal data of two tables: transitions, and variance between persons.
 
-TVD of the table of (value at one row, value some rows later), over all persons, on the coarse public grid; and the
-share of a column's variance that lies between persons (variance of the means of persons, each as often as it has rows,
-over that of all rows).
+Transitions: TVD of the table of (value in a row, value some rows later) over all persons, on the coarse public grid.
+Variance between persons: variance of the means of persons, weighted by their rows, over that of all rows.
 """
 
 from __future__ import annotations
@@ -18,24 +17,24 @@ from sklar.errors import SourceError, UsageError
 from sklar.lab.tables.reading import read_table, read_whole
 from sklar.lab.tables.table import CoarseGrid, ExactTable, coarse_grid, ordered_values
 from sklar.sample.rng import generator
-from sklar.schema.persons.linked import linked_columns, links
+from sklar.schema.persons.linked import has_linked_rows, linked_columns
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 
-GROUPS = 10
-"""Groups of a number in a transition table: tenths of the real rows, so that each says something."""
+NUMERIC_GROUPS = 10
+"""Groups of a numeric column in a transition table: tenths of the real rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectories:
-    """What was found about persons. Computed from real rows without noise: not private.
+    """The comparison of longitudinal data. Computed from real rows without noise: not private.
 
     Attributes:
-        transitions: By column, the TVD of the table of its values in neighbouring rows of a person.
-        second: The same for rows that are two apart.
-        between: By column, the share of its variance that lies between persons: real, and synthetic.
-        rows: TVD of the number of rows of a person.
-        mixed: The mean of `transitions` for real rows whose persons were shuffled: what it is without any memory.
+        transitions: By column, the TVD of the table of its values in consecutive rows of a person.
+        second: By column, this TVD for rows that are two apart.
+        between: By column, the share of its variance between persons: real, and synthetic.
+        rows: TVD of the number of rows per person.
+        mixed: The mean of `transitions` for real rows with shuffled persons: the value without memory.
     """
 
     transitions: Mapping[str, float]
@@ -46,57 +45,54 @@ class Trajectories:
 
     @property
     def says(self) -> str:
-        """In one sentence."""
-        apart = float(np.mean(list(self.transitions.values())))
+        """Summarize the comparison in one sentence."""
+        distance = float(np.mean(list(self.transitions.values())))
         return (
-            f"Rows of a person: tables of neighbouring rows differ by {apart:.1%} on average; for rows of mixed "
-            f"persons it would be {self.mixed:.1%}."
+            f"Rows of a person: tables of consecutive rows differ by {distance:.1%} on average; with shuffled persons "
+            f"the difference would be {self.mixed:.1%}."
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data for JSON."""
         return asdict(self)
 
 
-def trajectories(
+def compare_trajectories(
     real: Any, synthetic: Any, schema: Schema, *, read: ReadOptions | None = None,
     read_synthetic: ReadOptions | None = None,
 ) -> Trajectories:  # fmt: skip
-    """Compare the persons of two tables, both with the key and the order that the schema names.
+    """Compare the persons of two tables with the key and order of the schema.
 
     Args:
         real: The real table.
         synthetic: The synthetic one.
-        schema: Public facts; its person links rows.
+        schema: Public facts; its person must link rows.
         read: How to read the real table.
         read_synthetic: How to read the synthetic one.
     """
-    if schema.person is None or not links(schema, schema.person):
-        raise UsageError(
-            "the schema does not say that rows of a person follow one another: it needs a person with order"
-        )
+    if schema.person is None or not has_linked_rows(schema, schema.person):
+        raise UsageError("the schema does not describe longitudinal data: it needs a person with order")
     moving = linked_columns(schema, schema.rules, schema.person).moving
     one, two = _Persons(real, schema, "real", read), _Persons(synthetic, schema, "synthetic", read_synthetic)
     grid = coarse_grid(schema)
     cells = {name: (one.cells(grid, name, one), two.cells(grid, name, one)) for name in moving}
-    apart = {
-        lag: {name: _distance(one.steps(a, lag), two.steps(b, lag)) for name, (a, b) in cells.items()} for lag in (1, 2)
-    }
-    shuffled = one.shuffled()
-    mixed = [_distance(one.steps(a, 1), shuffled.steps(a[shuffled.order], 1)) for a, _ in cells.values()]
-    between = {name: (one.between(name), two.between(name)) for name in moving}
+    lags = [
+        {name: _distance(one.transitions(a, lag), two.transitions(b, lag)) for name, (a, b) in cells.items()}
+        for lag in (1, 2)
+    ]
+    shuffled = one.shuffle_persons()
+    mixed = [_distance(one.transitions(a, 1), shuffled.transitions(a[shuffled.order], 1)) for a, _ in cells.values()]
+    between = {name: (one.variance_between(name), two.variance_between(name)) for name in moving}
     sizes = [np.bincount(np.bincount(persons.person)) / (persons.person.max() + 1) for persons in (one, two)]
     return Trajectories(
-        transitions=apart[1],
-        second=apart[2],
+        transitions=lags[0], second=lags[1], mixed=float(np.mean(mixed)),
         between={name: pair for name, pair in between.items() if not np.isnan(pair).any()},
         rows=_distance(*({(at,): share for at, share in enumerate(size.tolist())} for size in sizes)),
-        mixed=float(np.mean(mixed)),
-    )
+    )  # fmt: skip
 
 
 class _Persons:
-    """The rows of a table, person by person and in order."""
+    """The rows of a table, sorted by person and order."""
 
     def __init__(self, data: Any, schema: Schema, role: str, read: ReadOptions | None):
         assert schema.person is not None and schema.person.order is not None
@@ -113,31 +109,31 @@ class _Persons:
         self.table, self.person = table.take(self.order), person[self.order]
         self._when = when[self.order]
 
-    def shuffled(self) -> _Persons:
-        """The same rows with the persons they belong to shuffled."""
+    def shuffle_persons(self) -> _Persons:
+        """Shuffle the persons of the rows."""
         other = object.__new__(_Persons)
         other._arrange(self.table, generator(0).permutation(self.person), self._when)
         return other
 
     def cells(self, grid: CoarseGrid, name: str, real: _Persons) -> Ints:
-        """Cells of a column: tenths of the real rows for numbers with many values, else the coarse grid."""
+        """Return the cells of a column: tenths of the real rows for numbers with many values, else the coarse grid."""
         codes = grid.lookups[name][self.table.codes[name]]
-        if grid.value_cells[name] <= GROUPS or name not in self.table.numbers:
+        if grid.value_cells[name] <= NUMERIC_GROUPS or name not in self.table.numbers:
             return codes
         known = real.table.numbers[name]
-        edges = np.unique(np.quantile(known[~np.isnan(known)], np.arange(1, GROUPS) / GROUPS))
+        edges = np.unique(np.quantile(known[~np.isnan(known)], np.arange(1, NUMERIC_GROUPS) / NUMERIC_GROUPS))
         numbers = self.table.numbers[name]
-        return np.where(np.isnan(numbers), GROUPS + codes, np.searchsorted(edges, numbers, side="right"))
+        return np.where(np.isnan(numbers), NUMERIC_GROUPS + codes, np.searchsorted(edges, numbers, side="right"))
 
-    def steps(self, cells: Ints, lag: int) -> dict[tuple[int, int], float]:
-        """Shares of (cell, cell so many rows later), over all persons."""
+    def transitions(self, cells: Ints, lag: int) -> dict[tuple[int, int], float]:
+        """Return the shares of (cell, cell `lag` rows later) over all persons."""
         same: Mask = self.person[lag:] == self.person[:-lag]
         pairs, counts = np.unique(np.stack([cells[:-lag][same], cells[lag:][same]]), axis=1, return_counts=True)
         total = max(int(counts.sum()), 1)
         return {(int(a), int(b)): n / total for (a, b), n in zip(pairs.T.tolist(), counts.tolist(), strict=True)}
 
-    def between(self, name: str) -> float:
-        """The share of the variance that lies between persons."""
+    def variance_between(self, name: str) -> float:
+        """Return the share of the variance between persons."""
         codes = self.table.codes[name].astype(np.float64)
         values = ordered_values(self.table, name) if self.table.schema[name].ordered else codes
         known = ~np.isnan(values)

@@ -1,5 +1,5 @@
-"""Real and synthetic rows in memory for the laboratory: read by the rules of a fit, numbers kept beside codes.
+"""Real and synthetic rows in memory for the lab: read by the rules of a fit, with numbers in addition to codes.
 
-No metric is computed here. Start with `table`, what is held and the coarse public grid of comparisons, and `reading`,
-how it is read; `checks` tells a custodian how a file and a schema agree.
+No metric is computed here. Start with `table`, the rows and the coarse public grid of comparisons, and `reading`, which
+reads them; `checks` compares a file with a schema for the custodian.
 """

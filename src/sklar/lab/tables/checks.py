@@ -1,7 +1,7 @@
-"""A schema against a table: has a file its columns (no value is looked at), and how often does each value rule fire.
+"""Check a schema against a table: whether the file has its columns (no value is read), and how often value rules apply.
 
-For the audit of the rules each column is read as a fit reads it: labels by the same encoder, on a column that may be
-null, and numbers before they are clipped. Its counts are exact, for the custodian's eyes only.
+For the audit of the rules each column is read as in a fit: labels by the same encoder, with nulls allowed, and numbers
+before clipping. Its counts are exact, for the custodian only.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from sklar.schema.table import Schema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaCheck:
-    """What a check found; faults are errors and never get here.
+    """The result of a check; faults raise errors instead.
 
     Attributes:
         columns: Number of columns of each kind.
         codes: Number of values or cells of each modelled column.
         rules: Number of public rules.
-        unconfirmed: Facts marked from-rows, as "column.fact"; a private fit refuses them.
+        unconfirmed: Facts marked from-rows, as "column.fact"; a private fit rejects them.
         file_columns: Number of columns of the file, if one was checked.
-        file_ignored: How many of them a fit would not read; not named, since without a header names would be cells.
-        method: The method that the schema was checked for.
+        file_ignored: Number of columns that a fit would not read; without names, which may be cells if there is no
+            header.
+        method: The method for which the schema was checked.
     """
 
     columns: Mapping[str, int]
@@ -48,7 +49,7 @@ class SchemaCheck:
     method: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data for JSON."""
         return asdict(self)
 
 
@@ -61,9 +62,9 @@ def check_schema(
     target: str | None = None,
     **options: Any,
 ) -> SchemaCheck:
-    """What the schema says; a file that cannot be read, or lacks one of its columns, is refused.
+    """Summarize the schema; reject a file that cannot be read or lacks a column.
 
-    So is a schema with which the method, its target or its options cannot be fitted.
+    A schema that does not fit the method, its target or its options is also rejected.
     """
     fits = None if method is None else check_method(schema, method, options, target)
     names = None if data is None else open_source(data, schema=schema, read=read).column_names
@@ -79,20 +80,20 @@ def check_schema(
     )
 
 
-NOTICE = "Exact counts of private rows, for the custodian's eyes only: not part of any privacy guarantee."
+NOTICE = "Exact counts of private rows, for the custodian only: not part of any privacy guarantee."
 OUTCOMES = ("inside", "below", "above", "other", "unreadable", "missing")
 INSIDE, BELOW, ABOVE, OTHER, UNREADABLE, MISSING = range(6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnAudit:
-    """How often each rule fired in one column; exact.
+    """Exact counts of the outcomes of value rules in one column.
 
     Attributes:
-        inside: Rows whose value the schema lists or whose number lies within the bounds.
+        inside: Rows whose value is listed or within the bounds.
         below, above: Rows clipped to the lower or the upper bound.
         other: Rows whose value is not listed and becomes `other`.
-        unreadable: Rows whose text is not a value of this kind and becomes null or the `missing_value`.
+        unreadable: Rows whose text is not a value of this kind and becomes null or `missing_value`.
         missing: Rows without a value.
     """
 
@@ -107,43 +108,43 @@ class ColumnAudit:
 
     @property
     def present(self) -> int:
-        """Rows with a value, whether it can be read or not."""
+        """Return the number of rows with a value, readable or not."""
         return self.inside + self.below + self.above + self.other + self.unreadable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleAudit:
-    """How often the value rules fire on a table; exact."""
+    """Exact counts of the outcomes of value rules on a table."""
 
     rows: int
     columns: tuple[ColumnAudit, ...]
     notice: str = NOTICE
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data for JSON."""
         return asdict(self)
 
 
-UNREAD_SHARE = 0.2
-"""Share of the values of a column that cannot be read, or are no listed label, from which on a check says so."""
+MAX_LOST_SHARE = 0.2
+"""A column with a larger share of unreadable, unlisted or clipped values is reported."""
 READ_AS = {"integer": "whole numbers", "real": "numbers", "datetime": "dates or times", "boolean": "truth values"}
 
 
 def unread_columns(audit: RuleAudit, schema: Schema) -> tuple[str, ...]:
-    """Sentences about columns much of which is lost: not readable, not listed or all cut; exact, like the audit."""
-    said: list[str] = []
+    """Report columns with many values that are unreadable, unlisted or clipped, with exact counts."""
+    notes: list[str] = []
     for one in audit.columns:
         column = schema[one.column]
         lost = one.other if isinstance(column, Labels) else one.unreadable
         if not one.present:
-            said.append(f"{one.column}: it has no value at all in {audit.rows:,} rows.")
-        elif lost > UNREAD_SHARE * one.present:
+            notes.append(f"{one.column}: it has no value at all in {audit.rows:,} rows.")
+        elif lost > MAX_LOST_SHARE * one.present:
             few = "none" if lost == one.present else f"only {one.present - lost:,}"
             how = "are labels of the schema" if isinstance(column, Labels) else f"can be read as {_read_as(column)}"
-            said.append(f"{one.column}: {few} of {one.present:,} values {how}.")
-        elif one.below + one.above > UNREAD_SHARE * one.present:
-            said.append(f"{one.column}: {one.below + one.above:,} of {one.present:,} values lie outside its bounds.")
-    return tuple(said)
+            notes.append(f"{one.column}: {few} of {one.present:,} values {how}.")
+        elif one.below + one.above > MAX_LOST_SHARE * one.present:
+            notes.append(f"{one.column}: {one.below + one.above:,} of {one.present:,} values lie outside its bounds.")
+    return tuple(notes)
 
 
 def _read_as(column: Column) -> str:
@@ -155,7 +156,7 @@ def _read_as(column: Column) -> str:
 
 
 def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> RuleAudit:
-    """Exact counts, by column, of rows that are clipped, become `other`, cannot be read, or are missing.
+    """Count by column the rows that are clipped, become `other`, cannot be read, or are missing; exact.
 
     Args:
         data: The table, as for `fit`.
@@ -164,13 +165,13 @@ def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> 
     """
     read = read_options(read, schema.null_values)
     source = open_source(data, schema=schema, read=read)
-    sorters = [_sorter(schema[name], tuple(read.null_values)) for name in schema.modelled]
-    counts = np.zeros((len(sorters), len(OUTCOMES)), dtype=np.int64)
+    classifiers = [_make_classifier(schema[name], tuple(read.null_values)) for name in schema.modelled]
+    counts = np.zeros((len(classifiers), len(OUTCOMES)), dtype=np.int64)
     rows = 0
     for batch in source.batches(schema.modelled):
         rows += batch.num_rows
-        for i, sort in enumerate(sorters):
-            counts[i] += np.bincount(sort(batch.column(i)), minlength=len(OUTCOMES))
+        for i, classify in enumerate(classifiers):
+            counts[i] += np.bincount(classify(batch.column(i)), minlength=len(OUTCOMES))
     columns = tuple(
         ColumnAudit(column=name, kind=schema[name].kind, **dict(zip(OUTCOMES, found, strict=True)))
         for name, found in zip(schema.modelled, counts.tolist(), strict=True)
@@ -178,31 +179,32 @@ def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> 
     return RuleAudit(rows=rows, columns=columns)
 
 
-def _sorter(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], Ints]:
-    """What tells the outcome of each row of a column."""
-    # A category that lists nothing real tells what is missing in any column, by the rules of the encoders.
+def _make_classifier(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], Ints]:
+    """Return a function from the cells of a column to the outcome of each row."""
+    # A category without real labels detects missing values in any column, by the rules of the encoders.
     blank = Category(("\0",), nullable=True)
     encode_blank = encoder_of(blank, null_values)
-    sort = _sort_numbers(column, null_values) if isinstance(column, Ranged) else _sort_labels(column, null_values)
+    make = _classify_numbers if isinstance(column, Ranged) else _classify_labels
+    classify = make(column, null_values)  # type: ignore[arg-type]
 
     def outcomes(array: Any) -> Ints:
-        found = sort(array)
+        found = classify(array)
         return np.where((found == UNREADABLE) & (encode_blank(array) == blank.null_code), MISSING, found)
 
     return outcomes
 
 
-def _sort_numbers(column: Ranged, null_values: tuple[str, ...]) -> Callable[[Any], Ints]:
+def _classify_numbers(column: Ranged, null_values: tuple[str, ...]) -> Callable[[Any], Ints]:
     read, low, stop = raw_reader(column, null_values), column.grid.starts[0], column.grid.stop
 
-    def sort(array: Any) -> Ints:
+    def classify(array: Any) -> Ints:
         found, missing = read(array)
         return np.select([missing, found < low, found >= stop], [UNREADABLE, BELOW, ABOVE], INSIDE)
 
-    return sort
+    return classify
 
 
-def _sort_labels(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], Ints]:
+def _classify_labels(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], Ints]:
     rest = [OTHER, MISSING] if isinstance(column, Labels) else [UNREADABLE]
     meaning = np.array([INSIDE] * column.value_cells + rest)
     encode = encoder_of(replace(column, nullable=True), null_values)  # type: ignore[call-arg]

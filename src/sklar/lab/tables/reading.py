@@ -1,4 +1,4 @@
-"""Reading a table for comparison: the codes of a fit, and next to them the numbers before they went to cells."""
+"""Read a table for comparison: the codes of a fit, and the numbers before they were assigned to cells."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from sklar.schema import Column, Schema
 from sklar.schema.numbers import Integer, Ranged, Real
 from sklar.schema.reading import ReadOptions, read_options
 
-ROWS_KEPT = 2_000_000
-"""Larger tables are thinned to this many rows, drawn at random in one pass."""
+MAX_TABLE_ROWS = 2_000_000
+"""Larger tables are subsampled to this number of rows in one pass."""
 CodedColumn = tuple[Codes, Floats | None]
 """The codes of a column, and its numbers if it has any."""
 
@@ -36,29 +36,29 @@ def read_table(
     *,
     role: str,
     read: ReadOptions | None = None,
-    rows_kept: int = ROWS_KEPT,
+    rows_kept: int = MAX_TABLE_ROWS,
 ) -> ExactTable:
     """Read a table in one pass.
 
     Args:
-        data: What `fit` takes.
+        data: A table in any form that `fit` accepts.
         schema: The public facts; columns it does not have are ignored.
-        rng: Picks the rows that are kept when there are more than `rows_kept`.
-        role: How messages call the table: real, synthetic or hold-out.
+        rng: Subsamples tables with more than `rows_kept` rows.
+        role: Name of the table in messages: real, synthetic or hold-out.
         read: How to read it: delimiter, encoding, null_values, sql, progress.
-        rows_kept: The most rows to keep.
+        rows_kept: Maximum number of rows to keep.
     """
     try:
         read = read_options(read, schema.null_values)
         source = open_source(data, schema=schema, read=read)
-        reader_of = _sampled_reader if role == "synthetic" else _reader
-        readers = [reader_of(schema[name], tuple(read.null_values)) for name in schema.modelled]
-        kept = _Kept(rows_kept, rng)
+        make_reader = _synthetic_reader if role == "synthetic" else _column_reader
+        readers = [make_reader(schema[name], tuple(read.null_values)) for name in schema.modelled]
+        kept = _Reservoir(rows_kept, rng)
         with ThreadPoolExecutor(usable_cores()) as pool:
             for batch in source.batches(schema.modelled):
                 kept.add(batch.num_rows, list(pool.map(lambda reader, array: reader(array), readers, batch.columns)))
         if not kept.total:
-            raise SourceError("it has no rows; give one that has some.")
+            raise SourceError("it has no rows.")
     except SourceError as error:
         raise SourceError(f"the {role} table: {error}") from None
     named = dict(zip(schema.modelled, kept.columns(), strict=True))
@@ -79,23 +79,23 @@ def read_tables(
     read: ReadOptions | None = None,
     read_synthetic: ReadOptions | None = None,
 ) -> tuple[ExactTable, ExactTable, ExactTable | None]:
-    """The real, the synthetic and the hold-out table, each by its own stream of the seed."""
-    reading, other = readings(read, read_synthetic)
+    """Read the real, the synthetic and the hold-out table, each with its own stream of the seed."""
+    reading, other = split_read_options(read, read_synthetic)
     streams = substreams(seed, 3)
     exact = read_table(real, schema, streams[0], role="real", read=reading)
     held = None if holdout is None else read_table(holdout, schema, streams[1], role="hold-out", read=reading)
     return exact, read_table(synthetic, schema, streams[2], role="synthetic", read=other), held
 
 
-def readings(read: ReadOptions | None, read_synthetic: ReadOptions | None) -> tuple[ReadOptions, ReadOptions]:
-    """How to read the real and the synthetic table: a query is about the real one."""
+def split_read_options(read: ReadOptions | None, read_synthetic: ReadOptions | None) -> tuple[ReadOptions, ReadOptions]:
+    """Return how to read the real and the synthetic table; an SQL query applies to the real one only."""
     reading = replace(read or ReadOptions(), progress=None)
     other = replace(reading, sql=None, rows_are_rows=False) if read_synthetic is None else read_synthetic
     return reading, other
 
 
-class _Kept:
-    """A uniform sample of the rows seen so far: those with the smallest of independent uniform keys, in their order."""
+class _Reservoir:
+    """A uniform sample of the rows so far: those with the smallest independent uniform keys, in row order."""
 
     def __init__(self, limit: int, rng: np.random.Generator):
         self._limit, self._rng, self._threshold = limit, rng, 1.0
@@ -104,7 +104,7 @@ class _Kept:
         self.total = 0
 
     def add(self, rows: int, columns: list[CodedColumn]) -> None:
-        """Take in a batch; when twice too many rows are held, let go of those with the largest keys."""
+        """Add a batch; at twice the limit, drop the rows with the largest keys."""
         self.total += rows
         keys = self._rng.random(rows)
         if self._threshold < 1.0:
@@ -113,17 +113,17 @@ class _Kept:
         self._keys.append(keys)
         self._batches.append(columns)
         if sum(len(k) for k in self._keys) > 2 * self._limit:
-            self._thin()
+            self._shrink()
 
     def columns(self) -> list[CodedColumn]:
-        """The rows held, column by column."""
+        """Return the sampled rows by column."""
         if sum(len(k) for k in self._keys) > self._limit:
-            self._thin()
+            self._shrink()
         if len(self._batches) != 1:
             self._merge()
         return self._batches[0]
 
-    def _thin(self) -> None:
+    def _shrink(self) -> None:
         self._merge()
         keys = self._keys[0]
         self._threshold = float(np.partition(keys, self._limit)[self._limit])
@@ -147,10 +147,10 @@ def _join(parts: tuple[CodedColumn, ...]) -> CodedColumn:
     return codes, np.concatenate(numbers) if numbers else None
 
 
-def _reader(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], CodedColumn]:
-    """What reads the codes of a column, and its numbers before they went to cells, NaN where it is null.
+def _column_reader(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], CodedColumn]:
+    """Return a reader of the codes of a column and of its numbers before they were assigned to cells, NaN for null.
 
-    Points in time are told by their cells, and so are integers that are cells of their own.
+    Times, and integers with one cell each, are determined by their cells.
     """
     encode: Callable[[Any], Codes] = encoder_of(column, null_values)
     if not isinstance(column, Ranged):
@@ -168,15 +168,15 @@ def _reader(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], Cod
     return read
 
 
-def _sampled_reader(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], CodedColumn]:
-    """As `_reader`, for synthetic tables: their numbers have a decimal point unless they follow a format.
+def _synthetic_reader(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], CodedColumn]:
+    """Return a reader for synthetic tables, whose numbers are plain or in the column's format.
 
-    Samples never have signs between thousands, so that what reads as a plain number is one.
+    Samples have no thousands separators, so a text that can be read as a plain number is one.
     """
     if not isinstance(column, Integer | Real) or column.format is None:
-        return _reader(column, null_values)
+        return _column_reader(column, null_values)
     plain = replace(column, format=None)
-    readers, missing_of = [_reader(one, null_values) for one in (plain, column)], raw_reader(plain, null_values)
+    readers, missing_of = [_column_reader(one, null_values) for one in (plain, column)], raw_reader(plain, null_values)
 
     def read(array: Any) -> CodedColumn:
         (codes, numbers), (written, written_numbers) = (reader(array) for reader in readers)
@@ -188,7 +188,7 @@ def _sampled_reader(column: Column, null_values: tuple[str, ...]) -> Callable[[A
 
 
 def read_raw(data: Any, schema: Schema, read: ReadOptions | None = None) -> Any:
-    """The modelled columns of all rows as one Arrow table."""
+    """Read the modelled columns of all rows as one Arrow table."""
     import pyarrow as pa
 
     try:
@@ -206,9 +206,9 @@ def read_raw(data: Any, schema: Schema, read: ReadOptions | None = None) -> Any:
 
 
 def read_whole(data: Any, read: ReadOptions, *, may_be_empty: bool = False) -> Any:
-    """Every column of all rows as one Arrow table; cells of text files as they are written, empty ones as nulls.
+    """Read every column of all rows as one Arrow table; cells of text files as written, empty ones as nulls.
 
-    Columns of a table without rows, which is refused unless it may be empty, have no type.
+    A table without rows is rejected unless it may be empty; then its columns have no type.
     """
     import pyarrow as pa
     import pyarrow.compute
@@ -217,10 +217,10 @@ def read_whole(data: Any, read: ReadOptions, *, may_be_empty: bool = False) -> A
     source = open_source(data, schema=None, read=read)
     batches = list(source.batches(source.column_names))
     if not batches and not may_be_empty:
-        raise SourceError("it has no rows; give one that has some.")
+        raise SourceError("it has no rows.")
     if not batches:
         return pa.table({name: pa.nulls(0) for name in source.column_names})
     columns = [pa.chunked_array([one_type(b.column(i)) for b in batches]) for i in range(len(source.column_names))]
-    if isinstance(source, TextFile):  # an empty cell and a pair of quotes are read alike
+    if isinstance(source, TextFile):  # an empty cell and a quoted empty text are equal
         columns = [pc.if_else(pc.equal(column, ""), None, column) for column in columns]
     return pa.Table.from_arrays(columns, names=list(source.column_names))

@@ -1,6 +1,6 @@
-"""A table for comparison: base codes of all modelled columns, and the numbers themselves where columns have them.
+"""A table for comparison: base codes of all modelled columns, and the values of numeric columns.
 
-Margins are compared on the coarse public grid: numbers in equal cells, labels as they are.
+Margins are compared on the coarse public grid: numbers in equal cells, labels unchanged.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from sklar.schema import Column, Schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CELLS = 32
-"""Coarse cells of a column of numbers: more tell more apart, and leave fewer rows in each."""
-LOST = 0.95
-"""A column of which so many values of one table, but less than half of another, are null or unlisted is told."""
+COARSE_CELLS = 32
+"""Coarse cells of a numeric column: more show finer differences but leave fewer rows in each."""
+MIN_LOST_SHARE = 0.95
+"""A column is reported if this share of its values in one table, but less than half in another, is null or unlisted."""
 Codes = npt.NDArray[Any]
 
 
@@ -34,7 +34,7 @@ class ExactTable:
     Attributes:
         codes: Base codes by column.
         numbers: Values of the integer, real and datetime (in ticks) columns, clipped to their bounds, NaN for null.
-        total: Rows of the table they were taken from.
+        total: Number of rows of the whole table.
     """
 
     schema: Schema
@@ -44,44 +44,44 @@ class ExactTable:
 
     @property
     def rows(self) -> int:
-        """Number of rows held."""
+        """Return the number of rows in memory."""
         return len(next(iter(self.codes.values())))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The modelled columns, in order."""
+        """Return the modelled columns in order."""
         return self.schema.modelled
 
     def take(self, rows: Ints) -> ExactTable:
-        """Some of the rows."""
+        """Select rows."""
         codes = {name: codes[rows] for name, codes in self.codes.items()}
         return replace(self, codes=codes, numbers={name: numbers[rows] for name, numbers in self.numbers.items()})
 
     def sample(self, rows: int, rng: np.random.Generator) -> ExactTable:
-        """At most so many rows, drawn at random without replacement, in their order."""
+        """Draw at most `rows` rows without replacement, in row order."""
         if rows >= self.rows:
             return self
         return self.take(np.sort(rng.choice(self.rows, rows, replace=False)))
 
     def halves(self, rng: np.random.Generator) -> tuple[ExactTable, ExactTable]:
-        """Two disjoint random halves."""
+        """Split into two disjoint random halves."""
         order = rng.permutation(self.rows)
         middle = self.rows // 2
         return self.take(np.sort(order[:middle])), self.take(np.sort(order[middle:]))
 
 
 def ordered_names(schema: Schema) -> tuple[str, ...]:
-    """Columns whose values have an order."""
+    """Return the columns whose values have an order."""
     return tuple(name for name in schema.modelled if schema[name].ordered)
 
 
 def numeric_names(schema: Schema) -> tuple[str, ...]:
-    """Columns of numbers or moments."""
+    """Return the columns of numbers or times."""
     return tuple(name for name in schema.modelled if schema[name].numeric)
 
 
 def ordered_values(table: ExactTable, name: str) -> Floats:
-    """Values of an ordered column: numbers, or positions of ordinal labels and booleans; NaN for null and other."""
+    """Return the values of an ordered column: numbers, or positions of labels and booleans; NaN for null and other."""
     if name in table.numbers:
         return table.numbers[name]
     column = table.schema[name]
@@ -91,27 +91,27 @@ def ordered_values(table: ExactTable, name: str) -> Floats:
 
 
 def lost_columns(table: ExactTable, other: ExactTable) -> list[str]:
-    """Columns nearly all values of which are null or not listed in the schema, but not so in the other table."""
+    """Return the columns whose values are nearly all null or unlisted, but not in the other table."""
 
     def lost(one: ExactTable, name: str) -> float:
         return float((one.codes[name] >= one.schema[name].value_cells).mean())
 
-    return [name for name in table.names if lost(table, name) > LOST and lost(other, name) < 0.5]
+    return [name for name in table.names if lost(table, name) > MIN_LOST_SHARE and lost(other, name) < 0.5]
 
 
 def as_arrow(schema: Schema, table: ExactTable) -> pa.Table:
-    """The rows as typed values: clipped to bounds, unlisted labels as `other`."""
+    """Convert the rows to Arrow: clipped to bounds, unlisted labels as `other`."""
     from sklar.export.arrow import to_arrow
 
     return to_arrow(schema, table_values(schema, table))
 
 
 def table_values(schema: Schema, table: ExactTable) -> dict[str, Values]:
-    """The values of its columns, clipped to bounds, unlisted labels as `other`."""
-    return {name: _values(schema, table, name) for name in table.names}
+    """Return the values of all columns, clipped to bounds, unlisted labels as `other`."""
+    return {name: _column_values(schema, table, name) for name in table.names}
 
 
-def _values(schema: Schema, table: ExactTable, name: str) -> Values:
+def _column_values(schema: Schema, table: ExactTable, name: str) -> Values:
     column = schema[name]
     if name not in table.numbers:
         return decode_column(column, table.codes[name].astype(np.int32), generator(0))
@@ -123,12 +123,12 @@ def _values(schema: Schema, table: ExactTable, name: str) -> Values:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CoarseGrid:
-    """Lookups from base codes to coarse cells; from public facts only, so the same for every table.
+    """Lookups from base codes to coarse cells, from public facts only, so equal for all tables.
 
     Attributes:
         lookups: For each modelled column, the coarse cell of each base code.
         sizes: Number of coarse cells of each column.
-        value_cells: How many of them stand for numbers or listed labels; the others are `other` and null.
+        value_cells: Number of these for numbers or listed labels; the others are `other` and null.
     """
 
     lookups: Mapping[str, Ints]
@@ -136,9 +136,9 @@ class CoarseGrid:
     value_cells: Mapping[str, int]
 
 
-def coarse_grid(schema: Schema, cells: int = CELLS) -> CoarseGrid:
-    """The coarse grid of a schema."""
-    found = {name: _lookup(schema[name], cells) for name in schema.modelled}
+def coarse_grid(schema: Schema, cells: int = COARSE_CELLS) -> CoarseGrid:
+    """Make the coarse grid of a schema."""
+    found = {name: _coarse_lookup(schema[name], cells) for name in schema.modelled}
     return CoarseGrid(
         lookups={name: lookup for name, (lookup, _) in found.items()},
         sizes={name: int(lookup.max()) + 1 for name, (lookup, _) in found.items()},
@@ -147,7 +147,7 @@ def coarse_grid(schema: Schema, cells: int = CELLS) -> CoarseGrid:
 
 
 def coarse_codes(table: ExactTable, grid: CoarseGrid, names: Sequence[str] | None = None) -> npt.NDArray[Any]:
-    """Coarse cells of all rows, one row of the matrix a column, in the narrowest type."""
+    """Return the coarse cells of all rows, one matrix row per column, in the smallest type."""
     chosen = table.names if names is None else names
     widest = max(grid.sizes[name] for name in chosen)
     out = np.empty((len(chosen), table.rows), dtype=np.min_scalar_type(widest - 1))
@@ -156,7 +156,7 @@ def coarse_codes(table: ExactTable, grid: CoarseGrid, names: Sequence[str] | Non
     return out
 
 
-def _lookup(column: Column, cells: int) -> tuple[Ints, int]:
+def _coarse_lookup(column: Column, cells: int) -> tuple[Ints, int]:
     if not column.numeric:
         return np.arange(column.size), column.value_cells
     starts, stop = column.grid.starts, column.grid.stop  # type: ignore[attr-defined]

@@ -1,5 +1,5 @@
-"""What pair copulas are fitted to, rows as ranks, points or counts of cells, and what they are found among: the members
-of the parametric families on grids over their parameters, with free coordinates for a search and masses of cells."""
+"""Data and candidates of pair copula fits: rows as ranks, points or counts of cells; members of the parametric families
+on grids over their parameters, with unbounded coordinates for optimization and probabilities of cells."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from sklar.model.rvine.vine import FamilyMember
 if TYPE_CHECKING:
     import pyvinecopulib as pv
 
-EPSILON = 1e-10
-"""Uniforms stay this far from 0 and 1, where densities may not be finite."""
-GOLDEN = 0.6180339887498949
-"""Multiples of the golden ratio modulo 1 fill an interval evenly: ties are spread without a generator."""
-STEPS = 1 << 14
-"""Steps of the table that finds the cell of a value; borders of cells are off by at most one step."""
+UNIFORM_MARGIN = 1e-10
+"""Minimum distance of uniforms from 0 and 1, where densities may be infinite."""
+GOLDEN_RATIO = 0.6180339887498949
+"""Multiples of the golden ratio modulo 1 fill an interval evenly: ties are spread without a random generator."""
+LOOKUP_STEPS = 1 << 14
+"""Resolution of the table that finds the cell of a value; borders of cells are off by at most one step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,24 +40,24 @@ class Node:
 
     @property
     def kind(self) -> str:
-        """As pyvinecopulib writes it: continuous or discrete."""
+        """Return "c" (continuous) or "d" (discrete), as in pyvinecopulib."""
         return "c" if self.lower is None else "d"
 
     def spread(self) -> Floats:
-        """One rank a row; those of a discrete column lie evenly inside its steps."""
+        """Return one rank per row; ties of a discrete column are spread evenly over its steps."""
         if self.lower is None:
             return self.u
-        part = np.modf(GOLDEN * np.arange(1, len(self.u) + 1))[0]
+        part = np.modf(GOLDEN_RATIO * np.arange(1, len(self.u) + 1))[0]
         return self.lower + part * (self.u - self.lower)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RankPoints:
-    """Rows, or cells of like rows, at which a pair copula's density is evaluated.
+    """Rows, or cells of similar rows, at which a pair copula's density is evaluated.
 
     Attributes:
         at: The layout of pyvinecopulib: both values, then the lower limits of the discrete ones.
-        weights: Rows behind each point; None for one each.
+        weights: Number of rows of each point; None for one each.
         kinds: "c" or "d" for both columns.
     """
 
@@ -66,20 +66,20 @@ class RankPoints:
     kinds: tuple[str, str]
 
     def loglik(self, copula: pv.Bicop) -> float:
-        """Sum of the log densities of a copula of these kinds."""
-        logs = np.log(np.fmax(copula.pdf(self.at), 1e-20))  # fmax: not-a-number counts as nothing
+        """Return the sum of the log densities of a copula of these kinds."""
+        logs = np.log(np.fmax(copula.pdf(self.at), 1e-20))  # fmax ignores NaN
         return float(logs.sum() if self.weights is None else self.weights @ logs)
 
 
-def layout(first: Node, second: Node) -> Floats:
-    """Values of a pair, then lower limits of its discrete columns."""
+def stack_limits(first: Node, second: Node) -> Floats:
+    """Return the values of a pair, then the lower limits of its discrete columns."""
     lows = [node.lower for node in (first, second) if node.lower is not None]
-    return np.asfortranarray(np.clip(np.column_stack([first.u, second.u, *lows]), EPSILON, 1 - EPSILON))
+    return np.asfortranarray(np.clip(np.column_stack([first.u, second.u, *lows]), UNIFORM_MARGIN, 1 - UNIFORM_MARGIN))
 
 
 def rows_as_points(first: Node, second: Node) -> RankPoints:
-    """One point a row; where many rows agree exactly, one a group of them."""
-    values = layout(first, second)
+    """Return one point per row, or per group of equal rows if there are many."""
+    values = stack_limits(first, second)
     order = np.lexsort(values.T)
     new = np.append(True, (np.diff(values[order], axis=0) != 0).any(axis=1))
     if 2 * new.sum() > len(values):
@@ -89,19 +89,19 @@ def rows_as_points(first: Node, second: Node) -> RankPoints:
 
 
 def cells_as_points(first: Node, second: Node, cells: int) -> RankPoints:
-    """Rows that agree in the cells of all their limits become one point at their mean."""
-    values = layout(first, second)
+    """Merge rows in the same cells to one point at their mean."""
+    values = stack_limits(first, second)
     key = np.zeros(len(values), dtype=np.int64)
     for column in values.T:
-        key = key * cells + _lookup(cells)[np.minimum((column * STEPS).astype(np.int64), STEPS - 1)]
+        key = key * cells + _lookup(cells)[np.minimum((column * LOOKUP_STEPS).astype(np.int64), LOOKUP_STEPS - 1)]
     _, group = np.unique(key, return_inverse=True)
     weights = np.bincount(group).astype(np.float64)
     means = np.column_stack([np.bincount(group, weights=column) / weights for column in values.T])
     return RankPoints(at=np.asfortranarray(means), weights=weights, kinds=(first.kind, second.kind))
 
 
-def counts_of(first: Node, second: Node, cells: int) -> Floats:
-    """Rows in each cell of the grid."""
+def count_rows(first: Node, second: Node, cells: int) -> Floats:
+    """Count the rows in each cell of the grid."""
     from sklar.lab.kernels import count_cells
 
     return count_cells(first.spread(), second.spread(), _lookup(cells), cells)
@@ -109,32 +109,32 @@ def counts_of(first: Node, second: Node, cells: int) -> Floats:
 
 @lru_cache(maxsize=4)
 def _lookup(cells: int) -> Ints:
-    middle = (np.arange(STEPS) + 0.5) / STEPS
+    middle = (np.arange(LOOKUP_STEPS) + 0.5) / LOOKUP_STEPS
     return np.clip(np.searchsorted(cell_edges(cells), middle, side="right") - 1, 0, cells - 1)
 
 
 def cell_edges(cells: int) -> Floats:
-    """Cuts of [0, 1] that lie closer together towards both ends: (1 - cos(pi i / K)) / 2."""
+    """Return edges of cells of [0, 1] that are narrower towards both ends: (1 - cos(pi i / K)) / 2."""
     return (1 - np.cos(np.pi * np.arange(cells + 1) / cells)) / 2
 
 
 TAUS = (0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.46, 0.52, 0.58, 0.64, 0.7, 0.76, 0.82, 0.88, 0.93)
-"""Kendall's taus of the grids of one parameter: more of them cost screening time, fewer leave more to the search."""
-LEAST_MASS = 1e-13
-"""Least probability of a cell: bounds what one row in a cell that a member hardly reaches can cost it."""
+"""Kendall's taus of the grids of one parameter: more take screening time, fewer leave more to the optimization."""
+MIN_CELL_MASS = 1e-13
+"""Minimum probability of a cell: bounds the loss of a member by one row in a cell that it hardly reaches."""
 Maps = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grids:
-    """What the search needs to know of a family, in the frame where dependence is positive.
+    """Grid and bounds of a family, in the frame where dependence is positive.
 
     Attributes:
-        grid: Parameters to begin with.
+        grid: Starting parameters.
         free: Each parameter's map to an unbounded coordinate and back.
         turns: Whether rotations give other members; if not, negative dependence is a negative first parameter.
-        lower: Least values of the parameters that are tried.
-        upper: Largest ones.
+        lower: Lower bounds of the parameters.
+        upper: Upper bounds of the parameters.
     """
 
     grid: tuple[tuple[float, ...], ...]
@@ -144,12 +144,12 @@ class Grids:
     upper: tuple[float, ...]
 
     def to_free(self, parameters: Sequence[float] | Floats) -> Floats:
-        """Parameters as coordinates without bounds."""
+        """Convert parameters to unbounded coordinates."""
         maps = zip(self.free, parameters, strict=True)
         return np.array([float(forth(np.asarray(p, dtype=np.float64))) for (forth, _), p in maps])
 
     def from_free(self, x: Sequence[float] | Floats) -> Floats:
-        """Coordinates as parameters, inside the family's bounds."""
+        """Convert coordinates to parameters inside the family's bounds."""
         maps = zip(self.free, x, self.lower, self.upper, strict=True)
         return np.array([min(max(float(back(value)), low), high) for (_, back), value, low, high in maps])
 
@@ -201,32 +201,32 @@ KINDS: dict[str, Grids] = {
                  free=(_between(), _between(), _above(1.0)), turns=True, lower=(1e-3, 1e-3, 1.0001),
                  upper=(0.9999, 0.9999, 59.0)),
 }  # fmt: skip
-"""Fine grids cost screening time, coarse ones starts of the search: too coarse a one of Tawn's left the log-likelihood
-on SUPPORT2 1.9% below pyvinecopulib's."""
+"""Finer grids take screening time, coarser ones give worse starting points: too coarse a grid for Tawn left the
+log-likelihood on SUPPORT2 1.9% below pyvinecopulib's."""
 
 
 @lru_cache(maxsize=4)
-def corners(cells: int) -> Floats:
-    """All inner crossings of the cuts of two columns, as rows of two."""
+def cell_corners(cells: int) -> Floats:
+    """Return all inner corners of the cells of two columns, as rows of two."""
     inner = cell_edges(cells)[1:-1]
     first, second = np.meshgrid(inner, inner, indexing="ij")
     return np.asfortranarray(np.column_stack([first.ravel(), second.ravel()]))
 
 
 def log_masses(copula: pv.Bicop, cells: int) -> Floats:
-    """Log of each cell's probability over that under independence: second differences of the CDF at the corners."""
+    """Return the log ratio of each cell's probability to independence, by second differences of the CDF."""
     edges = cell_edges(cells)
     cdf = np.zeros((cells + 1, cells + 1))
-    cdf[1:-1, 1:-1] = copula.cdf(corners(cells)).reshape(cells - 1, cells - 1)
+    cdf[1:-1, 1:-1] = copula.cdf(cell_corners(cells)).reshape(cells - 1, cells - 1)
     cdf[-1, :], cdf[:, -1] = edges, edges
     mass = np.diff(np.diff(cdf, axis=0), axis=1)
     area = np.outer(np.diff(edges), np.diff(edges))
-    return np.log(np.maximum(mass, LEAST_MASS) / area)
+    return np.log(np.maximum(mass, MIN_CELL_MASS) / area)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dictionary:
-    """Family, parameters and log masses of cells (one row a member) of all members of the grids."""
+    """Family, parameters and log masses of cells (one row per member) of all members of the grids."""
 
     family: tuple[str, ...]
     parameters: tuple[tuple[float, ...], ...]
@@ -234,8 +234,8 @@ class Dictionary:
 
 
 @lru_cache(maxsize=8)
-def dictionary(families: tuple[str, ...], cells: int) -> Dictionary:
-    """The members of some families on a grid of cells; made once."""
+def make_dictionary(families: tuple[str, ...], cells: int) -> Dictionary:
+    """Compute the members of some families on a grid of cells; cached."""
     members = [(family, parameters) for family in families if family in KINDS for parameters in KINDS[family].grid]
     logs = np.empty((len(members), cells * cells), dtype=np.float32)
     for row, (family, parameters) in enumerate(members):

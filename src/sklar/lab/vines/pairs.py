@@ -1,101 +1,114 @@
-"""Fitting one pair copula: all members of all families at once on a grid of cells, then a search from the best few."""
+"""Fit one pair copula: screen all members of all families on a grid of cells, then optimize from the best few."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.lab.vines.members import KINDS, Node, cells_as_points, counts_of, dictionary, log_masses, rows_as_points
-from sklar.lab.vines.nelder_mead import lowest
+from sklar.lab.vines.members import (
+    KINDS,
+    Node,
+    cells_as_points,
+    count_rows,
+    log_masses,
+    make_dictionary,
+    rows_as_points,
+)
 from sklar.model.rvine.vine import INDEPENDENT, FamilyMember, import_pyvinecopulib
 
-CELLS = 32
-"""Cells along each axis where counts stand for the rows: accuracy against time, which goes with their square."""
-FEWER_CELLS = 16
-"""The same where cells only find starts for a search on the rows."""
-TURNS = (0, 90, 180, 270)
-KEPT = 4
-"""Families (with their rotation) that are searched further, best first."""
-CLEARLY_WORSE = 1.0
-"""Independence is taken without a search if no member of the grids comes closer than this to beating it."""
-SLACK, SLACK_SHARE = 5.0, 0.03
-"""A start further than this behind the best, in units of AIC and as a share of its gain, is not searched from."""
-STEP, EVALUATIONS = 0.3, 60
-"""First steps of the simplex on the free scale of the parameters, and how often it may ask for a likelihood."""
-NEAR, LEVEL = 0.1, 0.01
-"""A search ends when parameters on their free scale, and log-likelihoods, differ by no more."""
+COUNT_CELLS = 32
+"""Cells along each axis if counts replace the rows: more are more accurate; time grows with their square."""
+SCREENING_CELLS = 16
+"""Cells along each axis if counts only find starting points for an optimization on the rows."""
+ROTATIONS = (0, 90, 180, 270)
+MAX_STARTS = 4
+"""Maximum number of families (with their rotation) that are optimized."""
+MIN_INDEPENDENCE_MARGIN = 1.0
+"""Independence is chosen without optimization if the criterion of all grid members exceeds this."""
+MAX_START_DEFICIT, MAX_START_DEFICIT_SHARE = 5.0, 0.03
+"""A start that is worse than the best by more, in units of AIC plus a share of its gain, is not optimized."""
+SIMPLEX_STEP, MAX_EVALUATIONS = 0.3, 60
+"""First steps of the simplex on the unbounded scale, and the maximum number of likelihood evaluations."""
+PARAMETER_TOLERANCE, LIKELIHOOD_TOLERANCE = 0.1, 0.01
+"""The optimization ends when parameters on the unbounded scale, and log-likelihoods, differ by no more."""
+MAX_KERNEL_ROWS = 10_000
+"""Maximum number of rows of a kernel estimate; more are thinned evenly. Its grid has only 30 x 30 points."""
+Cost = Callable[[Sequence[float]], float]
+Corner = tuple[float, list[float]]
+_COST = itemgetter(0)
 
 
 def fit_pair(first: Node, second: Node, families: tuple[str, ...], selection: str, *, grid: bool) -> FamilyMember:
-    """The best member of the families by AIC or BIC.
+    """Return the best member of the families by AIC or BIC.
 
     Args:
-        families: Names; "indep" among them if independence may be chosen.
+        families: Names, including "indep" if independence may be chosen.
         selection: "aic", "bic" or "loglik".
         grid: Fit to counts of cells (many rows) and not to the rows.
     """
-    cells = CELLS if grid else FEWER_CELLS
-    counts = counts_of(first, second, cells)
-    price = penalty(selection, len(first.u))
-    starts = screen(counts, families, price)
+    cells = COUNT_CELLS if grid else SCREENING_CELLS
+    counts = count_rows(first, second, cells)
+    price = parameter_penalty(selection, len(first.u))
+    starts = screen_members(counts, families, price)
     optional = "indep" in families
-    if optional and (not starts or criterion(starts[0], price) > CLEARLY_WORSE):
+    if optional and (not starts or information_criterion(starts[0], price) > MIN_INDEPENDENCE_MARGIN):
         return INDEPENDENT
-    likelihood = _likelihood(first, second, counts, grid=grid)
+    likelihood = _make_likelihood(first, second, counts, grid=grid)
     ties = "d" in (first.kind, second.kind)
-    found = [refine(start, likelihood, wide=ties) for start in promising_starts(starts, price)]
-    if ties and not grid:  # searched on cells
+    found = [refine_start(start, likelihood, wide=ties) for start in promising_starts(starts, price)]
+    if ties and not grid:  # the optimization used cells
         rows = rows_as_points(first, second)
         found = [replace(pair, loglik=rows.loglik(pair.bicop(rows.kinds))) for pair in found]
-    best = min(found, key=lambda pair: criterion(pair, price))
-    return INDEPENDENT if optional and criterion(best, price) >= 0 else best
+    best = min(found, key=lambda pair: information_criterion(pair, price))
+    return INDEPENDENT if optional and information_criterion(best, price) >= 0 else best
 
 
-def penalty(selection: str, rows: int) -> float:
-    """What a parameter costs on the scale of minus twice the log-likelihood."""
+def parameter_penalty(selection: str, rows: int) -> float:
+    """Return the penalty per parameter on the scale of minus twice the log-likelihood."""
     return {"aic": 2.0, "bic": float(np.log(rows)), "loglik": 0.0}[selection]
 
 
-def criterion(pair: FamilyMember, price: float) -> float:
-    """AIC or BIC by the price of a parameter; independence has 0."""
+def information_criterion(pair: FamilyMember, price: float) -> float:
+    """Return AIC or BIC for a penalty per parameter; independence has 0."""
     return price * len(pair.parameters) - 2 * pair.loglik
 
 
 def promising_starts(starts: list[FamilyMember], price: float) -> list[FamilyMember]:
-    """The first few starts, as far as they lie within reach of the best: a search gains little over a grid."""
-    scores = [criterion(start, price) for start in starts[:KEPT]]
-    reach = scores[0] + SLACK + SLACK_SHARE * max(-scores[0], 0.0)
+    """Return the first few starts that are close to the best: optimization improves little over the grid."""
+    scores = [information_criterion(start, price) for start in starts[:MAX_STARTS]]
+    reach = scores[0] + MAX_START_DEFICIT + MAX_START_DEFICIT_SHARE * max(-scores[0], 0.0)
     return [start for start, score in zip(starts, scores, strict=False) if score <= reach]
 
 
-def screen(counts: Floats, families: tuple[str, ...], price: float) -> list[FamilyMember]:
-    """The best grid member of every family and rotation, best first: one product of matrices.
+def screen_members(counts: Floats, families: tuple[str, ...], price: float) -> list[FamilyMember]:
+    """Return the best grid member of every family and rotation, best first, by one matrix product.
 
-    Rotating a copula is the same as rotating the counts, so that one set of cells serves all four rotations.
+    Rotating a copula is equivalent to rotating the counts, so one set of cells serves all four rotations.
     """
-    members = dictionary(families, len(counts))
-    turned = np.stack([turn_counts(counts, turn).ravel() for turn in TURNS], axis=1).astype(np.float32)
+    members = make_dictionary(families, len(counts))
+    turned = np.stack([turn_counts(counts, turn).ravel() for turn in ROTATIONS], axis=1).astype(np.float32)
     scores = members.logs @ turned
     found: list[FamilyMember] = []
     names = np.array(members.family)
     for family in dict.fromkeys(members.family):
         rows = np.flatnonzero(names == family)
         turns = KINDS[family].turns
-        for column, turn in enumerate(TURNS if turns else TURNS[:2]):
+        for column, turn in enumerate(ROTATIONS if turns else ROTATIONS[:2]):
             best = rows[int(np.argmax(scores[rows, column]))]
             value, loglik = np.array(members.parameters[best]), float(scores[best, column])
             if not turns and turn == 90:
                 value[0] = -value[0]
             found.append(FamilyMember(family=family, rotation=turn if turns else 0, parameters=value, loglik=loglik))
-    return sorted(found, key=lambda pair: criterion(pair, price))
+    return sorted(found, key=lambda pair: information_criterion(pair, price))
 
 
 def turn_counts(counts: Floats, turn: int) -> Floats:
-    """Counts in the frame in which a copula turned by `turn` is not turned (rotations as in vinecopulib)."""
+    """Rotate counts to the frame in which a copula rotated by `turn` is not rotated (as in vinecopulib)."""
     if turn == 90:
         return counts[::-1, :].T
     if turn == 180:
@@ -103,8 +116,8 @@ def turn_counts(counts: Floats, turn: int) -> Floats:
     return counts[:, ::-1].T if turn == 270 else counts
 
 
-def refine(start: FamilyMember, likelihood: Callable[[FamilyMember], float], *, wide: bool) -> FamilyMember:
-    """The member of the start's family and rotation with the largest likelihood near the start."""
+def refine_start(start: FamilyMember, likelihood: Callable[[FamilyMember], float], *, wide: bool) -> FamilyMember:
+    """Maximize the likelihood near the start in its family and rotation."""
     from scipy.optimize import minimize_scalar
 
     kind = KINDS[start.family]
@@ -122,13 +135,73 @@ def refine(start: FamilyMember, likelihood: Callable[[FamilyMember], float], *, 
         done: Any = minimize_scalar(lambda x: cost((x,)), bounds=(low, high), method="bounded", options=options)
         least, best = float(done.fun), [float(done.x)]
     else:
-        step = STEP * (2 if wide else 1)
-        least, best = lowest(cost, begin, step, near=NEAR, level=LEVEL, evaluations=EVALUATIONS)
+        least, best = minimize_simplex(cost, begin, SIMPLEX_STEP * (2 if wide else 1))
     return replace(member(best), loglik=-least)
 
 
+def minimize_simplex(
+    cost: Cost,
+    begin: Sequence[float],
+    step: float,
+    *,
+    near: float = PARAMETER_TOLERANCE,
+    level: float = LIKELIHOOD_TOLERANCE,
+    evaluations: int = MAX_EVALUATIONS,
+) -> Corner:
+    """Return the smallest cost found and its position, by the simplex of Nelder and Mead (1965) on plain floats.
+
+    scipy works on arrays, which for two or three parameters takes longer than the costs themselves.
+
+    Args:
+        step: Distance of the other corners from `begin`, one along each axis.
+        near: Stop if all corners are this near the best one along every axis,
+        level: and their costs differ by no more than this.
+        evaluations: Or stop after this number of evaluations (a shrinking simplex may use a few more).
+    """
+    sides = [[value + step if at == axis else value for at, value in enumerate(begin)] for axis in range(len(begin))]
+    corners = sorted(((cost(point), point) for point in [list(begin), *sides]), key=_COST)
+    used = len(corners)
+    while used < evaluations and not _has_converged(corners, near, level):
+        middle = [sum(values) / (len(corners) - 1) for values in zip(*(p for _, p in corners[:-1]), strict=True)]
+        corners, more = _move_worst(cost, corners, middle)
+        corners.sort(key=_COST)
+        used += more
+    return corners[0]
+
+
+def _move_worst(cost: Cost, corners: list[Corner], middle: list[float]) -> tuple[list[Corner], int]:
+    """Reflect the worst corner, and expand, contract, or shrink all corners; also return the evaluations used."""
+    best, worst = corners[0], corners[-1]
+
+    def evaluate(along: float) -> Corner:
+        point = _interpolate(middle, worst[1], along)
+        return cost(point), point
+
+    reflected = evaluate(-1.0)
+    if reflected[0] < best[0]:
+        return [*corners[:-1], min(reflected, evaluate(-2.0), key=_COST)], 2
+    if reflected[0] < corners[-2][0]:
+        return [*corners[:-1], reflected], 1
+    contracted = evaluate(0.5 if reflected[0] >= worst[0] else -0.5)
+    if contracted[0] < min(reflected[0], worst[0]):
+        return [*corners[:-1], contracted], 2
+    shrunk = [_interpolate(best[1], point, 0.5) for _, point in corners[1:]]
+    return [best, *((cost(point), point) for point in shrunk)], 2 + len(shrunk)
+
+
+def _has_converged(corners: list[Corner], near: float, level: float) -> bool:
+    best = corners[0]
+    if corners[-1][0] - best[0] > level:
+        return False
+    return all(abs(a - b) <= near for _, point in corners[1:] for a, b in zip(point, best[1], strict=True))
+
+
+def _interpolate(start: list[float], end: list[float], along: float) -> list[float]:
+    return [a + along * (b - a) for a, b in zip(start, end, strict=True)]
+
+
 def _bracket(start: FamilyMember, begin: float, *, wide: bool) -> tuple[float, float]:
-    """Neighbours of the start on its family's grid, or the whole grid upward of weak dependence."""
+    """Return the neighbours of the start on its family's grid, or the ends of the whole grid if `wide`."""
     kind = KINDS[start.family]
     ladder = np.sort([kind.to_free(values)[0] for values in kind.grid])
     if not kind.turns and start.parameters[0] < 0:
@@ -140,12 +213,12 @@ def _bracket(start: FamilyMember, begin: float, *, wide: bool) -> tuple[float, f
     return float(ends[place - 1]), float(ends[place + 1])
 
 
-def _likelihood(first: Node, second: Node, counts: Floats, *, grid: bool) -> Callable[[FamilyMember], float]:
-    """Log-likelihood of a member: of cell counts, or of rows at their points; rows with ties are put into cells too."""
+def _make_likelihood(first: Node, second: Node, counts: Floats, *, grid: bool) -> Callable[[FamilyMember], float]:
+    """Return the log-likelihood of members: on cell counts, or on rows; rows with ties are merged by cells, too."""
     ties = "d" in (first.kind, second.kind)
     if grid and not ties:
-        return lambda pair: float(np.vdot(counts, log_masses(pair.bicop(), CELLS)))
-    points = cells_as_points(first, second, CELLS) if grid or ties else rows_as_points(first, second)
+        return lambda pair: float(np.vdot(counts, log_masses(pair.bicop(), COUNT_CELLS)))
+    points = cells_as_points(first, second, COUNT_CELLS) if grid or ties else rows_as_points(first, second)
     made: dict[tuple[str, int], Any] = {}
 
     def likelihood(pair: FamilyMember) -> float:
@@ -158,22 +231,17 @@ def _likelihood(first: Node, second: Node, counts: Floats, *, grid: bool) -> Cal
     return likelihood
 
 
-MOST_ROWS = 10_000
-"""Rows a kernel estimate is made of at most; more are thinned evenly. Its grid has 30 x 30 points anyway."""
+def compare_with_kernel(best: FamilyMember, first: Node, second: Node, selection: str, *, grid: bool) -> FamilyMember:
+    """Return the kernel estimate if AIC or BIC, with its effective number of parameters, prefers it to `best`.
 
-
-def or_kernel(best: FamilyMember, first: Node, second: Node, selection: str, *, grid: bool) -> FamilyMember:
-    """The kernel estimate if AIC or BIC, with its effective number of parameters, prefers it to the best family.
-
-    Where most rows lie on common points of a column taken as continuous there is no density to estimate: a family that
-    was found is kept.
+    If most rows of columns treated as continuous tie, there is no density to estimate, and a dependent family is kept.
     """
     common = first.kind == second.kind == "c" and rows_as_points(first, second).weights is not None
     if best.family != "indep" and common:
         return best
     kernel, size = kernel_pair(first, second)
-    points = cells_as_points(first, second, CELLS) if grid else rows_as_points(first, second)
-    price = penalty(selection, len(first.u))
+    points = cells_as_points(first, second, COUNT_CELLS) if grid else rows_as_points(first, second)
+    price = parameter_penalty(selection, len(first.u))
     gained = points.loglik(kernel.bicop(points.kinds))
     had = 0.0 if best.family == "indep" else points.loglik(best.bicop(points.kinds))
     better = price * size - 2 * gained < price * len(best.parameters) - 2 * had
@@ -181,9 +249,9 @@ def or_kernel(best: FamilyMember, first: Node, second: Node, selection: str, *, 
 
 
 def kernel_pair(first: Node, second: Node) -> tuple[FamilyMember, float]:
-    """Transformation local likelihood (Geenens et al. 2017), ties spread over their steps; and its effective size."""
+    """Fit a transformation local likelihood estimate (Geenens et al. 2017); return its effective size, too."""
     pv = import_pyvinecopulib()
-    step = -(-len(first.u) // MOST_ROWS)
+    step = -(-len(first.u) // MAX_KERNEL_ROWS)
     rows = np.column_stack([first.spread()[::step], second.spread()[::step]])
     controls = pv.FitControlsBicop(family_set=[pv.BicopFamily.tll])
     found = pv.Bicop.from_data(np.asfortranarray(np.clip(rows, 1e-10, 1 - 1e-10)), controls)

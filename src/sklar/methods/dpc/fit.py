@@ -16,7 +16,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.budget import ROUNDING, Budget, checked_delta, checked_epsilon
+from sklar.accounting.budget import ROUNDING, Budget, validate_delta, validate_epsilon
 from sklar.accounting.calibrate import PlannedTables, plan_noise
 from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.accounting.noise import Noise
@@ -150,7 +150,7 @@ def _checked_budget(budget: Any) -> tuple[float, float]:
     if not isinstance(budget, tuple | list) or len(cast("Sequence[Any]", budget)) != 2:
         raise UsageError(f"budget must be (epsilon, delta); {budget!r} was given")
     epsilon, delta = cast("Sequence[Any]", budget)
-    return checked_epsilon(epsilon), checked_delta(delta)
+    return validate_epsilon(epsilon), validate_delta(delta)
 
 
 def plan_tables(schema: Schema) -> tuple[PlannedTables, ...]:

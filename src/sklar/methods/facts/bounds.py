@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sklar.accounting.composition.discovery import smallest_above
+from sklar.accounting.composition.discovery import find_noise_quantile
 from sklar.accounting.noise import Noise
 from sklar.arrays import Floats, Ints
 from sklar.methods.facts.marks import PAY
@@ -131,7 +131,7 @@ def occupied_range(noisy_counts: Ints, noise: Noise) -> tuple[int, int] | None:
 
 def _clear_count(noisy_counts: Ints, noise: Noise) -> int:
     """The noisy count that empty cells reach nowhere, but for FALSE_ALARM."""
-    return smallest_above(noise, FALSE_ALARM / (3 * len(noisy_counts)))
+    return find_noise_quantile(noise, FALSE_ALARM / (3 * len(noisy_counts)))
 
 
 def _without_absent_signs(search: Search, cells: NoisyCells) -> Ints:

@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.composition.discovery import discovery_settings, smallest_above
+from sklar.accounting.composition.discovery import discovery_settings, find_noise_quantile
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
@@ -46,7 +46,7 @@ from sklar.release.choices import Discovery
 from sklar.release.counts import Counts
 from sklar.release.door import Door
 from sklar.release.measurements import Request
-from sklar.schema.columns import ANY_LABEL, INT64_MAX, INT64_MIN, Boolean, Category, Column, Ignore, Labels, truth_of
+from sklar.schema.columns import ANY_LABEL, INT64_MAX, INT64_MIN, Boolean, Category, Column, Ignore, Labels, parse_truth
 from sklar.schema.coordinates import coordinates
 from sklar.schema.persons.person import Person
 from sklar.schema.table import Schema
@@ -355,7 +355,7 @@ class _CountedWords:
 def _words(evidence: Evidence[FactsOptions]) -> dict[str, _CountedWords]:
     found: dict[str, _CountedWords] = {}
     for measured in evidence.measured(WORDS):
-        least = smallest_above(measured.noise, FALSE_WORD / len(COMMON_WORDS))
+        least = find_noise_quantile(measured.noise, FALSE_WORD / len(COMMON_WORDS))
         counts = measured.values[: len(COMMON_WORDS)].tolist()
         shown = {word: count for word, count in zip(COMMON_WORDS, counts, strict=True) if count >= least}
         uncovered = max(int(measured.values[len(COMMON_WORDS)]), 0)
@@ -404,7 +404,7 @@ NO_LABELS = "too few values share a label, as in names, keys or free text, so th
 
 def _as_boolean(column: Labels) -> Column:
     """A column of unknown kind whose labels are a pair of truth words, as no and yes, is boolean."""
-    words = sorted(map(str, column.values), key=lambda word: truth_of(word) is not False)
+    words = sorted(map(str, column.values), key=lambda word: parse_truth(word) is not False)
     spelled = Boolean(spelling=tuple(words), nullable=True, source=found_source(Boolean))
     if column.provenance("kind") != "measured" or len(words) != 2 or spelled.faults():
         return column

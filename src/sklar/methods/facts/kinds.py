@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklar.accounting.composition.discovery import smallest_above
+from sklar.accounting.composition.discovery import find_noise_quantile
 from sklar.accounting.noise import Noise
 from sklar.errors import BudgetError
 from sklar.methods.evidence import Evidence, Measure, Setting, Step, ask_in_order, measure_all, remembered
@@ -187,7 +187,7 @@ def _sign_counts(noisy: Mapping[str, int], noise: Noise) -> tuple[int, int, int,
 
 def _significant(noisy: Mapping[str, int], noise: Noise) -> dict[str, int]:
     """The noisy counts, 0 where noise explains them; the largest class is there in any case."""
-    least = smallest_above(noise, FALSE_CLASS / len(noisy))
+    least = find_noise_quantile(noise, FALSE_CLASS / len(noisy))
     largest = max((name for name in noisy if name != NULL), key=lambda name: noisy[name])
     return {name: max(count, 0) if count >= least or name == largest else 0 for name, count in noisy.items()}
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
-from sklar.accounting.allowance import Allowance
 from sklar.methods.evidence import Choose, Evidence, Measure, Step, ask_in_order, remembered
 from sklar.methods.vine.estimate import (
     FEW_ROWS,
@@ -14,15 +14,15 @@ from sklar.methods.vine.estimate import (
     ROWS,
     axes_of,
     budget_parts,
+    estimate_vine,
     is_few_rows,
-    looked_at,
     measured_pairs,
     rows_of,
     stages_of,
     strengths_of,
     target_of,
 )
-from sklar.methods.vine.look import request_finer_triples, request_halves_with_target, request_look
+from sklar.methods.vine.halves import request_halves_with_target
 from sklar.methods.vine.options import VineOptions
 from sklar.methods.vine.pairs import (
     CHOICE,
@@ -35,6 +35,16 @@ from sklar.methods.vine.pairs import (
     informative_pairs,
     pairs_to_measure,
     request_pairs,
+)
+from sklar.methods.vine.planner import (
+    DISTANCES,
+    CandidateTable,
+    candidate_tables,
+    cell_levels,
+    expected_counts,
+    request_distances,
+    request_planned,
+    weigh_workload,
 )
 from sklar.methods.vine.sums import request_correlations
 from sklar.methods.vine.tree import choose_tree, request_links, request_target_tables, request_tree, request_triples
@@ -52,8 +62,8 @@ def ask(evidence: VineEvidence) -> Step | None:
     if is_few_rows(evidence):
         return FEW_ROWS.ask(evidence)
     return ask_in_order(
-        evidence, MARGINS.ask, _ask_correlations, _ask_links, _ask_choice, _ask_pairs, _ask_look, _ask_finer_triples,
-        _ask_halves, _ask_tree, _ask_target, _ask_triples,
+        evidence, MARGINS.ask, _ask_correlations, _ask_links, _ask_choice, _ask_pairs, _ask_halves, _ask_tree,
+        _ask_target, _ask_triples, _ask_distances, _ask_planned,
     )  # fmt: skip
 
 
@@ -119,31 +129,15 @@ def _ask_pairs(evidence: VineEvidence) -> Measure | None:
     if choice is not None:
         pairs = choice.chosen(evidence.chosen(CHOICE) if choice.step is not None else ())
         allowance, tables = allowance.part(1 - CHOICE_SHARE), max(len(pairs), 1)
-    groups = PairGroups(axes, allowance.noise(setting.unit, tables=tables).std, rows, setting.options.groups)
+    later = 0.0 if stages.planned is None else stages.planned.reserve.amount
+    in_all = replace(allowance, amount=allowance.amount + later)  # pairs that matter are measured again
+    groups = PairGroups(axes, in_all.noise(setting.unit, tables=tables).std, rows, setting.options.groups)
     informative = informative_pairs(groups.square)
     if pairs is not None:
         informative = tuple(sorted(set(informative) & set(pairs)))
     if _ask_links(evidence) is not None:
         informative = tuple(pair for pair in informative if target_of(evidence) not in pair)
     return request_pairs(setting, allowance, axes, groups, informative, interactions=stages.interactions)
-
-
-@remembered
-def _ask_look(evidence: VineEvidence) -> Measure | None:
-    """Halves of all triples, where a look at them was asked for."""
-    stages = stages_of(evidence)
-    if stages.look is None or stages.follow is None:
-        return None
-    pairs, target = measured_pairs(evidence), target_of(evidence)
-    return request_look(evidence.setting.unit, stages.look, axes_of(evidence), pairs, target)
-
-
-@remembered
-def _ask_finer_triples(evidence: VineEvidence) -> Measure | None:
-    stage, found = stages_of(evidence).follow, looked_at(evidence)
-    if stage is None or not found:
-        return None
-    return request_finer_triples(evidence.setting.unit, stage, axes_of(evidence), found, rows_of(evidence))
 
 
 @remembered
@@ -161,15 +155,7 @@ def _ask_tree(evidence: VineEvidence) -> Measure | None:
     setting, axes = evidence.setting, axes_of(evidence)
     given = frozenset(column for column, axis in enumerate(axes) if axis.name in setting.given)
     forest = choose_tree(len(axes), strengths_of(evidence), given)
-    return request_tree(setting.unit, _tree_stage(evidence), axes, forest, rows_of(evidence))
-
-
-def _tree_stage(evidence: VineEvidence) -> Allowance:
-    """What tree one may spend: also what was set aside for triples, if none is significant."""
-    stages = stages_of(evidence)
-    if stages.look is None or stages.follow is None or looked_at(evidence):
-        return stages.tree
-    return replace(stages.tree, amount=stages.tree.amount + stages.follow.amount)
+    return request_tree(setting.unit, stages_of(evidence).tree, axes, forest, rows_of(evidence))
 
 
 @remembered
@@ -190,3 +176,44 @@ def _ask_triples(evidence: VineEvidence) -> Measure | None:
     pairs = [(table.columns[0], table.columns[1]) for table in measured_pairs(evidence)]
     wanted = pairs if chooses_pairs(len(axes)) else None
     return request_triples(evidence.setting.unit, stages.triples, axes, target, rows_of(evidence), wanted)
+
+
+@remembered
+def _weights(evidence: VineEvidence) -> dict[tuple[int, ...], float]:
+    """How much the error of each pair and triple of columns counts."""
+    return weigh_workload(evidence.setting.schema.modelled, evidence.setting.options.workload)
+
+
+@remembered
+def _candidates(evidence: VineEvidence) -> tuple[CandidateTable, ...]:
+    """All tables that may be measured after the first model; of very many triples those of the strongest pairs."""
+    axes, rows, planned = axes_of(evidence), rows_of(evidence), stages_of(evidence).planned
+    assert planned is not None
+    strengths = strengths_of(evidence)
+    triples = [columns for columns in _weights(evidence) if len(columns) == 3]
+    triples.sort(key=lambda columns: -sum(strengths.get(pair, 0.0) for pair in combinations(columns, 2)))
+    levels = cell_levels(rows, planned.triples, planned.reserve, evidence.setting.unit)
+    return candidate_tables(axes, measured_pairs(evidence), sorted(triples[: planned.triples]), levels, rows)
+
+
+@remembered
+def _ask_distances(evidence: VineEvidence) -> Measure | None:
+    """How far the first model is from every table that may be measured next."""
+    setting, planned = evidence.setting, stages_of(evidence).planned
+    if planned is None or not _candidates(evidence):
+        return None
+    model, rng = estimate_vine(evidence), setting.generator()
+    expected = expected_counts(model, _candidates(evidence), rows_of(evidence), rng)
+    return request_distances(axes_of(evidence), _candidates(evidence), expected, planned.distances, setting.unit)
+
+
+@remembered
+def _ask_planned(evidence: VineEvidence) -> Measure | None:
+    """The tables that the distances lead to."""
+    stages = stages_of(evidence)
+    if stages.planned is None or DISTANCES not in evidence:
+        return None
+    return request_planned(
+        evidence.measured(DISTANCES)[0], axes_of(evidence), _candidates(evidence), _weights(evidence),
+        stages.planned.reserve, evidence.setting.unit, interactions=stages.interactions,
+    )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -170,6 +170,12 @@ def request_tables(
     axes: Sequence[VineAxis], plans: Sequence[TablePlan], label: str, *, interactions: bool = False
 ) -> Measure | None:
     """Return the step that measures all planned tables, as counts or as interactions; None if there are none."""
+    requests = requests_of(axes, plans, interactions=interactions)
+    return Measure(label=label, requests=requests) if requests else None
+
+
+def table_partitions(axes: Sequence[VineAxis]) -> Callable[[int, Groups], np.ndarray]:
+    """Return a function (column, groups) -> partition of base codes; tables that share groups share the array."""
     partitions: dict[int, np.ndarray] = {}
 
     def partition(column: int, groups: Groups) -> np.ndarray:
@@ -177,13 +183,20 @@ def request_tables(
             partitions[id(groups)] = freeze_partition(base_lookup(groups, axes[column].scale))
         return partitions[id(groups)]
 
-    kind = Interaction if interactions else Counts
+    return partition
+
+
+def requests_of(
+    axes: Sequence[VineAxis], plans: Sequence[TablePlan], *, interactions: bool = False
+) -> tuple[Request, ...]:
+    """Return the requests for planned tables, as counts or as interactions."""
+    partition, kind = table_partitions(axes), Interaction if interactions else Counts
     requests: list[Request] = []
     for plan in plans:
         own = tuple(partition(c, g) for c, g in zip(plan.columns, plan.groups, strict=True))
         query = kind(columns=tuple(axes[c].name for c in plan.columns), partitions=own)
         requests.append(Request(query=query, noise=plan.noise))
-    return Measure(label=label, requests=tuple(requests)) if requests else None
+    return tuple(requests)
 
 
 def read_tables(

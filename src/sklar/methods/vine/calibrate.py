@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import numpy as np
 
@@ -73,8 +74,8 @@ def calibrate_vine(
     Args:
         vine: the fitted vine.
         axes: the columns.
-        pairs: tables that say how wrong the vine may be (prior strength), swept first; before them those of triples
-            that are known by their interactions.
+        pairs: tables that say how wrong the vine may be (prior strength), swept first; before them those of triples,
+            whose own prior strengths come from a calibration without them.
         others: finer tables, swept next in this order; margins should come last.
         rows: (noisy) number of rows.
         rng: source of the particles.
@@ -85,7 +86,7 @@ def calibrate_vine(
         return Calibrated(calibration=draft, strength=0.0)
     scales, size = tuple(axis.scale for axis in axes), pool_size(draft, PARTICLES, 1.0)
     cells = cell_matrix(draft, scales, simulate_vine(vine, size, rng, even=True))
-    alone = sum(_stands_alone(table) for table in draft.tables)
+    alone = sum(1 for _ in takewhile(_has_three_columns, draft.tables))
     after = replace(draft, tables=draft.tables[alone:])
     guide = len(pairs) - alone or len(after.tables)
     strength = prior_strength(after.partitions, after.tables[:guide], cells[alone : alone + guide])
@@ -98,6 +99,8 @@ def calibrate_vine(
     early, _ = calibrate(after.partitions, tables, some, sweeps=EARLY_SWEEPS)
     calibration, weights = calibrate(after.partitions, early.tables, cells[alone:])
     draft = replace(draft, tables=(*_with_model(draft, alone, cells, weights), *after.tables))
+    if alone:
+        usual[:alone] = _own_strengths(draft, alone, cells, weights)
     start = replace(draft, tables=(*draft.tables[:alone], *calibration.tables))
     each = _proved_strengths(draft, usual, cells, weights)
     if each is not None:
@@ -121,15 +124,37 @@ def _own_strength(draft: Calibration, table: SoftTable, strength: float, target:
     return trust * strength if len(columns) > 1 and target in columns else strength
 
 
-def _stands_alone(table: SoftTable) -> bool:
-    """Whether a table tells nothing of the tables of fewer columns in it: a triple known by its interactions."""
-    return table.told == "interaction" and len(table.parts) > 2
+def _has_three_columns(table: SoftTable) -> bool:
+    """Return whether a table has three columns or more; leading ones are fitted after a calibration without them."""
+    return len(table.parts) > 2
+
+
+def _own_strengths(draft: Calibration, alone: int, cells: np.ndarray, weights: np.ndarray) -> Floats:
+    """Return prior strengths of the first tables by how far they are from a model that was calibrated without them.
+
+    The excess e = |y - m|^2 - f s^2, over 1 - |m|^2, estimates 1 / c of one table; e has variance 2 f s^4 + 4 s^2 e.
+    The estimate is shrunk towards the mean of all tables, weighted by precision (empirical Bayes).
+    """
+    inverse, variance = np.empty(alone), np.empty(alone)
+    for k, (table, cell) in enumerate(zip(draft.tables[:alone], cells[:alone], strict=True)):
+        own, known = np.bincount(cell, weights, len(table.observed)), table.told_cells
+        degrees, noise, scale = noisy_cells(draft.partitions, table), table.variance, 1.0 - float(own @ own)
+        excess = float(np.sum((table.observed[known] - own[known]) ** 2)) - degrees * noise
+        inverse[k] = excess / scale
+        variance[k] = (2 * degrees * noise**2 + 4 * noise * max(excess, 0.0)) / scale**2
+    mean = float(np.average(inverse, weights=1 / np.maximum(variance, 1e-300)))
+    spread = max(0.0, float(np.mean((inverse - mean) ** 2 - variance)))
+    shrunk = mean + spread / np.maximum(spread + variance, 1e-300) * (inverse - mean)
+    return 1.0 / np.maximum(shrunk, 1.0 / MOST_STRENGTH)
 
 
 def _with_model(draft: Calibration, alone: int, cells: np.ndarray, weights: np.ndarray) -> list[SoftTable]:
     """The first tables, released without what fewer columns tell, with that put in from the calibrated model."""
     tables: list[SoftTable] = []
     for table, cell in zip(draft.tables[:alone], cells[:alone], strict=True):
+        if table.told != "interaction":
+            tables.append(table)
+            continue
         own = np.bincount(cell, weights, len(table.observed)).astype(np.float64)
         shape = [draft.partitions[part].count for part in table.parts]
         lower = own - centred(own.reshape(shape)).ravel()
@@ -161,7 +186,7 @@ def _proved_strengths(draft: Calibration, strengths: Floats, cells: np.ndarray, 
             degrees = noisy_cells(draft.partitions, table)
             told = table.told_cells
             raised[k] = min(raised[k], proved_strength(table.observed[told], own[told], table.variance, degrees))
-    return raised if np.any(raised < strengths) or _stands_alone(draft.tables[0]) else None
+    return raised if np.any(raised < strengths) or _has_three_columns(draft.tables[0]) else None
 
 
 def _bearable(

@@ -13,17 +13,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
-from sklar.methods.evidence import Evidence, Setting, remembered
+from sklar.methods.evidence import Evidence, Setting, forget_results, remembered
 from sklar.methods.few_rows.fit import FewRowsStage, MeasuredFewRows, few_rows_steps, fit_measured
 from sklar.methods.margin_plan import MarginOptions
 from sklar.methods.margins import MarginStage, MeasuredMargins, known_total, margin_steps
 from sklar.methods.vine.axes import MeasuredTable, VineAxis, lay_out_axes, read_tables
 from sklar.methods.vine.calibrate import Calibrated, calibrate_vine
 from sklar.methods.vine.classwise import TargetTables, root_at_target, target_tables
-from sklar.methods.vine.look import FINER, HALVES, LOOK, significant_triples, split_in_halves
+from sklar.methods.vine.halves import HALVES, split_in_halves
 from sklar.methods.vine.nulls import link_again, link_nulls, null_tables
 from sklar.methods.vine.options import VineOptions, depth_of
 from sklar.methods.vine.pairs import PAIRS, dependence
+from sklar.methods.vine.planner import PLANNED
 from sklar.methods.vine.prior import Leaning, pool_margins
 from sklar.methods.vine.products import released_products
 from sklar.methods.vine.stages import Stages, cut_stages, has_few_rows, total_stage
@@ -37,6 +38,7 @@ from sklar.model.vine.calibration import NO_TILT
 from sklar.model.vine.deeper import PairTable, grow
 from sklar.model.vine.model import VineFacts, VineModel
 from sklar.model.vine.vine import Vine
+from sklar.release.measurements import Measurement
 
 ROWS = "rows"
 """Label of the step that measures the number of rows."""
@@ -144,22 +146,10 @@ def correlations_of(evidence: Evidence[VineOptions]) -> Correlations:
     return doubt(known, measured_pairs(evidence), rows)
 
 
-@remembered
-def looked_at(evidence: Evidence[VineOptions]) -> tuple[MeasuredTable, ...]:
-    """Return the halves of triples that are significant."""
-    seen = _read_halves(evidence, LOOK)
-    return significant_triples(seen, measured_pairs(evidence), rows_of(evidence))
-
-
-def _read_halves(evidence: Evidence[VineOptions], label: str) -> tuple[MeasuredTable, ...]:
+def halves_of(evidence: Evidence[VineOptions]) -> tuple[MeasuredTable, ...]:
+    """Return the three-way interactions with the target where rows are few."""
     halves = split_in_halves(measured_pairs(evidence))
-    return read_tables(axes_of(evidence), evidence.measured(label), rows_of(evidence), halves)
-
-
-def triples_of(evidence: Evidence[VineOptions]) -> tuple[MeasuredTable, ...]:
-    """Return the tables of triples that stand beside the pairs: significant ones, and halves with the target."""
-    finer = read_tables(axes_of(evidence), evidence.measured(FINER), rows_of(evidence))
-    return (*looked_at(evidence), *finer, *_read_halves(evidence, HALVES))
+    return read_tables(axes_of(evidence), evidence.measured(HALVES), rows_of(evidence), halves)
 
 
 @remembered
@@ -220,7 +210,30 @@ def target_tables_of(evidence: Evidence[VineOptions]) -> tuple[MeasuredTable, ..
 
 def estimate(evidence: Evidence[VineOptions]) -> TableModel:
     """Estimate the DP vine, or the model for few rows, from measurements."""
-    return _estimate_few_rows(evidence) if is_few_rows(evidence) else estimate_vine(evidence)
+    if is_few_rows(evidence):
+        return _estimate_few_rows(evidence)
+    if PLANNED not in evidence:
+        return estimate_vine(evidence)
+    axes, rows, planned = axes_of(evidence), rows_of(evidence), evidence.measured(PLANNED)
+    triples = read_tables(axes, [one for one in planned if len(one.query.columns) > 2], rows)
+    return estimate_vine(_with_pairs_again(evidence), triples)
+
+
+def _with_pairs_again(evidence: Evidence[VineOptions]) -> Evidence[VineOptions]:
+    """Return the evidence with the pairs that were measured again pooled; what depends on pairs is computed anew."""
+    again = {one.query.columns: one for one in evidence.measured(PLANNED)}
+    pairs = tuple(pool_measurements(one, again.get(one.query.columns)) for one in evidence.measured(PAIRS))
+    known = forget_results(evidence, measured_pairs, correlations_of, leaning_of, pairs_of, fine_of)
+    return Evidence(setting=evidence.setting, releases={**evidence.releases, PAIRS: pairs}, known=known)
+
+
+def pool_measurements(first: Measurement, again: Measurement | None) -> Measurement:
+    """Return two independent Gaussian measurements of one query as one, weighted by their precision."""
+    if again is None:
+        return first
+    one, two = first.noise.scale**-2, again.noise.scale**-2
+    values = (one * first.values + two * again.values) / (one + two)
+    return replace(first, values=values, noise=replace(first.noise, scale=(one + two) ** -0.5))
 
 
 def estimate_margins(evidence: Evidence[VineOptions]) -> tuple[Margin, ...]:
@@ -228,8 +241,13 @@ def estimate_margins(evidence: Evidence[VineOptions]) -> tuple[Margin, ...]:
     return FEW_ROWS.margins(evidence) if is_few_rows(evidence) else margins_of(evidence).margins
 
 
-def estimate_vine(evidence: Evidence[VineOptions]) -> VineModel:
-    """Fit tree one and the deeper trees, and calibrate the vine to every measured table."""
+def estimate_vine(evidence: Evidence[VineOptions], planned: Sequence[MeasuredTable] = ()) -> VineModel:
+    """Fit tree one and the deeper trees, and calibrate the vine to every measured table.
+
+    Args:
+        evidence: All measurements but those that were planned after a first model.
+        planned: The tables of these.
+    """
     setting, axes, rows, margins = evidence.setting, axes_of(evidence), rows_of(evidence), margins_of(evidence)
     target, extra, pairs = target_of(evidence), target_tables_of(evidence), pairs_of(evidence)
     rng, structure, fine = setting.generator(), structure_of(evidence), fine_of(evidence)
@@ -247,7 +265,7 @@ def estimate_vine(evidence: Evidence[VineOptions]) -> VineModel:
         nulls = null_tables(axes, pairs.tables, fine, rows)
         others = [*extra, *pairs.public, *nulls, *histogram_tables(axes, margins)]
         others = [*fine, *structure.tables(rows), *structure.excluded(others)]
-        first = *structure.excluded(triples_of(evidence)), *pairs.tables
+        first = *structure.excluded([*halves_of(evidence), *planned]), *pairs.tables
         calibrated = calibrate_vine(vine, axes, first, others, rows, rng, target)
     return VineModel(
         margins=margins.margins,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,13 +22,10 @@ CELL_POWER = 0.33
 MOVED, SPARED = 1.4, 0.18
 """MOVED times what whole tables of pairs tell of margins, beyond SPARED (that of ten by ten groups), goes from pairs to
 margins. Chosen on adult, compas and tail6 with pairs measured as interactions; the optimum is flat."""
-LOOK_SHARE, FOLLOW_SHARE = 0.02, 0.03
-"""Of the budget, for a look at all triples and for finer tables of those that stand out; if none does, the second goes
-to tree one."""
 MOST_GROUPS = 1_024
 """Groups of a column in a pair table that may be asked for: a table of two such columns has a million cells."""
-MOST_LOOKED_AT = 24
-"""Columns: 2,024 triples."""
+MAX_WORKLOAD_COLUMNS = 40
+"""With more columns not all pairs are measured, and nothing is planned after a first model."""
 PAIRS_SHARE = 4 / 7
 """Of pairs without a target; also what the number of groups that tables can bear is reckoned with."""
 
@@ -67,8 +65,8 @@ class VineOptions:
         calibration: whether the vine is tilted towards all released tables.
         sums: share of the budget for sums that tell correlations; from the noise by default.
         target: a column that users will predict; budget moves to its tables.
-        look: whether all triples of columns are looked at for rules that no pair tells, with 5% of the budget. Needs
-            Gaussian noise, and at most 24 columns.
+        workload: sets of two or three columns whose joint distributions matter, as texts of names separated by spaces;
+            `*` stands for any column ("region * *"). Without it all pairs and triples count. Needs Gaussian noise.
     """
 
     shares: tuple[float, ...] | None = None
@@ -77,7 +75,7 @@ class VineOptions:
     calibration: bool = True
     sums: float | None = None
     target: str | None = None
-    look: bool = False
+    workload: tuple[str, ...] | None = None
 
 
 def check_options(schema: Schema, options: VineOptions) -> None:
@@ -91,18 +89,33 @@ def check_options(schema: Schema, options: VineOptions) -> None:
         raise UsageError(f"shares must be {wanted} positive numbers; {options.shares} was given")
     if options.sums is not None and not (type(options.sums) in (int, float) and 0 <= options.sums < 1):
         raise UsageError(f"sums must be a share of the budget, from 0 to below 1; {options.sums} was given")
-    if options.look and len(columns) > MOST_LOOKED_AT:
-        raise UsageError(f"look is for at most {MOST_LOOKED_AT} columns; the schema has {len(columns)}")
+    if options.workload is not None:
+        _check_workload(columns, options)
     if options.depth is not None and options.depth < 1:
         raise UsageError(f"depth must be at least 1; {options.depth} was given")
     for most in options.groups:
         require_whole("groups", most, 2, MOST_GROUPS)
 
 
+def _check_workload(columns: Sequence[str], options: VineOptions) -> None:
+    """Refuse sets of columns that do not exist, are too large, or come with a target."""
+    if options.target is not None:
+        raise UsageError("state a target or a workload, not both: a target is a workload of its own")
+    if len(columns) > MAX_WORKLOAD_COLUMNS:
+        raise UsageError(f"a workload is for at most {MAX_WORKLOAD_COLUMNS} columns; the schema has {len(columns)}")
+    for pattern in options.workload or ():
+        names = pattern.split() if isinstance(pattern, str) else []
+        unknown = [name for name in names if name != "*" and name not in columns]
+        if unknown:
+            raise UsageError(f"the workload names '{unknown[0]}', which is not a modelled column of the schema")
+        if not 2 <= len(names) <= 3 or len(set(names) - {"*"}) < sum(name != "*" for name in names):
+            raise UsageError(f"a set of a workload has two or three different columns; {pattern!r} was given")
+
+
 def settle_options(options: VineOptions, budget: Budget) -> VineOptions:
     """Refuse what needs Gaussian noise where a pure epsilon allows none."""
-    if options.look and budget.pure:
-        raise UsageError("look needs Gaussian noise, hence a delta above 0")
+    if options.workload is not None and budget.pure:
+        raise UsageError("a workload needs Gaussian noise, hence a delta above 0")
     return options
 
 
@@ -113,8 +126,8 @@ def _check_types(options: VineOptions) -> None:
         raise UsageError("shares must be a list of positive numbers")
     if not (_is_list(groups) and len(groups) == 2 and all(type(most) is int for most in groups)):
         raise UsageError("groups must be two whole numbers: most groups of a category, and of a number")
-    if type(options.look) is not bool:
-        raise UsageError("look must be true or false")
+    if options.workload is not None and not (_is_list(options.workload) and options.workload):
+        raise UsageError('a workload is a list of sets of columns, such as ["region * *", "age sex"]')
     if type(options.depth) not in (int, type(None)) or type(options.calibration) is not bool:
         raise UsageError("depth must be a whole number, and calibration true or false")
 

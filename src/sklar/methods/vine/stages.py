@@ -18,10 +18,7 @@ from sklar.methods.expectation import Expectation, expect_dependence
 from sklar.methods.few_rows.shares import PAIRS_RESOLUTION, pairs_noise
 from sklar.methods.margin_plan import outline_margins
 from sklar.methods.method import Outline
-from sklar.methods.vine.look import MOST_TRIPLES
 from sklar.methods.vine.options import (
-    FOLLOW_SHARE,
-    LOOK_SHARE,
     PAIRS_SHARE,
     TRIPLES_FROM,
     VineOptions,
@@ -37,6 +34,7 @@ from sklar.methods.vine.pairs import (
     pairs_to_measure,
     resolution,
 )
+from sklar.methods.vine.planner import PlannedBudget, plan_budget, weigh_workload
 from sklar.methods.vine.sums import sums_share
 from sklar.methods.vine.tree import MOST_GROUPS, TRIPLE_GROUPS
 from sklar.schema.table import Schema
@@ -75,8 +73,8 @@ class Stages:
         triples: For coarse tables of each pair with the target; None without one, and where rows are few: then the
             tables with the target are coarse, and the only ones of these pairs.
         halves: For each pair with the target, all cut in two; None without a target, and where there are triples.
-        look: For a look at all triples of columns; None without.
-        follow: For finer tables of triples that stand out, or for tree one if none does; None without a look.
+        planned: For distances from the first model and the tables they lead to; None where these would be below their
+            noise, with a target, and with more columns than all pairs are measured of.
     """
 
     resolution: float
@@ -88,8 +86,7 @@ class Stages:
     target: Allowance | None
     triples: Allowance | None
     halves: Allowance | None
-    look: Allowance | None
-    follow: Allowance | None
+    planned: PlannedBudget | None
 
     @property
     def links_target(self) -> bool:
@@ -113,9 +110,11 @@ def cut_stages(schema: Schema, options: VineOptions, allowance: Allowance, unit:
     few_rows = bearable < TRIPLES_FROM and columns > 2 and not chooses_pairs(columns)
     shares = budget_shares(schema, options, gaussian=gaussian, few_rows=few_rows)
     share = sums_share(schema, options, bearable, rows)
-    looks = options.look and gaussian and columns > 2
-    whole = allowance.part(1 - share)
-    rest = whole.part(1 - LOOK_SHARE - FOLLOW_SHARE) if looks else whole
+    rest = allowance.part(1 - share)
+    planned = None
+    if gaussian and options.target is None and not chooses_pairs(columns):
+        planned = plan_budget(weigh_workload(schema.modelled, options.workload), rest, shares, rows, unit)
+        shares = shares if planned is None else planned.shares
     return Stages(
         resolution=bearable,
         interactions=gaussian and bearable >= INTERACTIONS_FROM,
@@ -126,8 +125,7 @@ def cut_stages(schema: Schema, options: VineOptions, allowance: Allowance, unit:
         target=rest.part(shares.target) if shares.target else None,
         triples=rest.part(shares.triples) if shares.triples else None,
         halves=rest.part(shares.halves) if shares.halves else None,
-        look=whole.part(LOOK_SHARE) if looks else None,
-        follow=whole.part(FOLLOW_SHARE) if looks else None,
+        planned=planned,
     )
 
 
@@ -161,9 +159,8 @@ def outline_vine(
     if columns > 1:
         lines.append(_pairs(stages, unit, rows, columns, most_groups(schema, options)))
         lines.append(_square("tree one", columns - 1, stages.tree, unit, rows, MOST_GROUPS))
-    if stages.look is not None and stages.follow is not None:
-        lines.append(_halves("look at triples", math.comb(columns, 3), stages.look, unit))
-        lines.append(_halves("triples that stand out", MOST_TRIPLES, stages.follow, unit))
+    if stages.planned is not None:
+        lines += stages.planned.outline(rows, unit)
     if stages.target is not None and columns > 1:
         lines.append(_square("tables with the target", columns - 1, stages.target, unit, rows, MOST_GROUPS))
     if stages.halves is not None:

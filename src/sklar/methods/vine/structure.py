@@ -15,7 +15,7 @@ from sklar.model.margins.margin import Margin
 from sklar.model.pairs.grouping import Groups
 from sklar.model.vine.calibration import MOST_CELLS
 from sklar.schema.rules import Together
-from sklar.schema.rules.impossible import Impossible, code_of, impossible, shrink_table
+from sklar.schema.rules.impossible import Impossible, code_of, find_structural_zeros, shrink_table
 from sklar.schema.table import Schema
 
 Zeros = npt.NDArray[np.bool_]
@@ -84,7 +84,7 @@ def find_structure(schema: Schema, axes: Sequence[VineAxis]) -> Structure:
     """The zeros of all rules on the columns, as far as their margin cells tell codes apart."""
     places = {axis.name: column for column, axis in enumerate(axes)}
     zeros: dict[tuple[int, ...], Zeros] = {}
-    for table in impossible(schema, schema.rules):
+    for table in find_structural_zeros(schema, schema.rules):
         about = tuple(sorted(places[name] for name in table.columns))
         if np.prod([float(len(axes[column].scale.starts)) for column in about]) <= MOST_MARGIN_CELLS:
             found = _on_cells(table, [axes[places[name]] for name in table.columns])
@@ -105,7 +105,7 @@ def _on_cells(table: Impossible, axes: Sequence[VineAxis]) -> Zeros:
 def keep_to_rules(schema: Schema, measured: MeasuredMargins) -> MeasuredMargins:
     """Margins without what no row has; columns that are null together share what was measured of their nulls."""
     margins = {margin.column: margin for margin in measured.margins}
-    for table in impossible(schema, schema.rules):
+    for table in find_structural_zeros(schema, schema.rules):
         if len(table.columns) == 1:
             (name,), (classes,) = table.columns, table.classes
             margins[name] = _without(margins[name], table.empty[classes])

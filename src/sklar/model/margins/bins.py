@@ -10,7 +10,15 @@ import numpy as np
 from sklar.arrays import Floats, Ints, Mask
 from sklar.model.margins.units import UnitSearch, units_to_seek
 from sklar.schema.columns import Column
-from sklar.schema.grid import Grid, Unit, into_span, multiples, nearest, ratio, unit_weights
+from sklar.schema.grid import (
+    Grid,
+    Unit,
+    clip_to_multiples,
+    find_multiples,
+    find_nearest_multiple,
+    get_ratio,
+    weigh_multiples,
+)
 from sklar.schema.numbers import Datetime, Integer, Real
 
 COARSE_CELLS = 32
@@ -132,7 +140,7 @@ def numbers_weigh(grid: Grid, parts: Mapping[Unit | None, float]) -> Floats:
     """What each cell of a grid stands for if these parts of the numbers are multiples of these units (None: any)."""
     first = grid.starts.astype(np.float64)
     stop = np.append(first[1:], float(grid.stop))
-    return np.sum([part * unit_weights(first, stop, unit) for unit, part in parts.items()], axis=0)
+    return np.sum([part * weigh_multiples(first, stop, unit) for unit, part in parts.items()], axis=0)
 
 
 def unless_crowded(layout: BinLayout, lookup: Ints, counts: Floats) -> BinLayout:
@@ -352,9 +360,9 @@ def anchors(column: Integer | Real, unit: Unit) -> Ints:
     own, grid = np.arange(column.value_cells, dtype=np.int64), column.grid
     free = ~grid.is_atom
     first, stop = grid.starts, np.append(grid.starts[1:], grid.stop)
-    (start, count), (over, under) = multiples(first, stop, unit), ratio(unit)
-    number = np.where(count > 0, start * over / under, nearest(first, stop, unit))
-    code = grid.code(into_span(number, column.lower, column.upper, unit))
+    (start, count), (over, under) = find_multiples(first, stop, unit), get_ratio(unit)
+    number = np.where(count > 0, start * over / under, find_nearest_multiple(first, stop, unit))
+    code = grid.code(clip_to_multiples(number, column.lower, column.upper, unit))
     nothing = free & grid.is_atom[code]
     holders = np.flatnonzero(free & ~nothing)
     if not len(holders):

@@ -11,7 +11,7 @@ import numpy as np
 
 from sklar.arrays import Floats, Ints, Mask
 from sklar.schema.columns import Column
-from sklar.schema.grid import Grid, held
+from sklar.schema.grid import Grid, has_multiples
 from sklar.schema.numbers import Integer, Real
 
 FEWEST_CELLS = 64
@@ -87,7 +87,9 @@ def units_to_seek(column: Column) -> UnitSearch | None:
     grid = column.grid
     free = ~_says_nothing(column, grid)
     fits = {
-        unit: cells for unit in _candidates(column, base_unit(column)) if is_few(cells := held(grid, unit) & free, free)
+        unit: cells
+        for unit in _candidates(column, base_unit(column))
+        if is_few(cells := has_multiples(grid, unit) & free, free)
     }
     fits = {unit: cells for unit, cells in fits.items() if cells.any()}
     if not fits:

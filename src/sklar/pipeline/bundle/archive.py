@@ -1,8 +1,8 @@
-"""The zip of a bundle: stored members in a fixed order, so that every byte of it follows from what it holds.
+"""The zip of a bundle: stored members in a fixed order, so that every byte is determined by the contents.
 
-A changed byte is therefore found wherever it lies, in a member or between them, and told by the part it lies in. The
-manifest comes first and lists the size of every member. A bundle is read from its beginning to its end, a piece at a
-time: never more of a member than the manifest lists, and never a whole one into memory unless somebody asks for it.
+A changed byte is therefore detected wherever it is, in a member or between them, and reported with the part it is in.
+The manifest comes first and lists the size of every member. A bundle is read from beginning to end in pieces: never
+more of a member than the manifest lists, and never a whole one into memory unless requested.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ MAX_BYTES = 2**32 - 2**20
 """A bundle larger than this is neither written nor read: offsets in a plain zip have 32 bits."""
 MAX_MANIFEST_BYTES = 2**20
 MAX_SIGNATURE_BYTES = 2**14
-MOST_MEMBERS = 100
+MAX_MEMBERS = 100
 MAX_NAME_BYTES = 400
 PIECE_BYTES = 2**20
 """A member is read and written in pieces of this size."""
 Content = bytes | Path
-"""What a member holds, or the file that holds it."""
+"""The bytes of a member, or the file that contains them."""
 _LOCAL, _CENTRAL, _END = struct.Struct("<4s5H3L2H"), struct.Struct("<4s4B4H3L5H2L"), struct.Struct("<4s4H2LH")
 _MAGIC = b"PK\x03\x04"
 _DATE = 1 << 5 | 1
-"""The first of January 1980, as a zip counts."""
+"""The first of January 1980, in the date format of a zip."""
 
 
 class BundleError(ModelFileError):
-    """A bundle that is not as it was written.
+    """A bundle was changed or damaged.
 
     Attributes:
-        part: Where it is not.
+        part: The part of the bundle that is wrong.
     """
 
     def __init__(self, part: str, message: str):
@@ -55,7 +55,7 @@ class BundleError(ModelFileError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checksum:
-    """What recognizes the content of a member: its size, SHA-256 and CRC."""
+    """Size, SHA-256 and CRC of the content of a member."""
 
     size: int
     sha256: str
@@ -64,14 +64,14 @@ class Checksum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """Where the content of a member lies in a bundle, and what recognizes it."""
+    """Position of the content of a member in a bundle, and its checksum."""
 
     offset: int
     checksum: Checksum
 
 
 def checksum_of(content: Content) -> Checksum:
-    """Sum up a content, a piece at a time."""
+    """Compute the checksum of a content, piece by piece."""
     return _sum_pieces(_pieces(content))
 
 
@@ -98,7 +98,7 @@ def _read_pieces(file: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 def archive_pieces(members: Mapping[str, Content]) -> Iterator[bytes]:
-    """The bytes of the archive, in pieces: the same members give the same bytes, on any machine."""
+    """Yield the bytes of the archive in pieces: the same members give the same bytes on any machine."""
     found: dict[str, Member] = {}
     at = 0
     for name, content in members.items():
@@ -119,7 +119,7 @@ def _local_header(name: str, checksum: Checksum) -> bytes:
 
 
 def _directory(members: Mapping[str, Member], start: int) -> bytes:
-    """The end of an archive, of members whose offset is that of their header."""
+    """Return the directory at the end of an archive; offsets of members are those of their headers."""
     entries = b"".join(_directory_entry(name, member) for name, member in members.items())
     count = len(members)
     return entries + _END.pack(b"PK\x05\x06", 0, 0, count, count, len(entries), start, 0)
@@ -139,7 +139,7 @@ def _flags(name: str) -> int:
 
 
 def manifest_of(members: Mapping[str, Content | Checksum], facts: Mapping[str, Any]) -> bytes:
-    """The list of all members with sizes and hashes, and what is told about the bundle as a whole."""
+    """Return the list of all members with sizes and hashes, and the facts about the bundle as a whole."""
     found = {name: one if isinstance(one, Checksum) else checksum_of(one) for name, one in members.items()}
     listed = {name: {"bytes": one.size, "sha256": one.sha256} for name, one in found.items()}
     listing = {"format": FORMAT, "version": VERSION, **facts, "members": listed}
@@ -147,9 +147,9 @@ def manifest_of(members: Mapping[str, Content | Checksum], facts: Mapping[str, A
 
 
 def is_bundle(path: str | PathLike[str]) -> bool:
-    """Whether a file is meant as a bundle: a zip that begins with a bundle's manifest, or is named like one."""
+    """Return whether a file is meant as a bundle: a zip that begins with a bundle's manifest, or is named like one."""
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # what waits for a writer would be waited for
+        if not stat.S_ISREG(os.stat(path).st_mode):  # reading a pipe would block until there is a writer
             return False
         with Path(path).open("rb") as file:
             head = file.read(30 + len(MANIFEST) + 200)
@@ -161,7 +161,7 @@ def is_bundle(path: str | PathLike[str]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """A bundle whose every byte is in order.
+    """A bundle in which every byte was checked.
 
     Attributes:
         manifest: The manifest, parsed.
@@ -174,17 +174,17 @@ class Archive:
 
     @property
     def listed(self) -> dict[str, Checksum]:
-        """What the manifest lists, in the order of the bundle."""
+        """Checksums of all members except manifest and signature, in the order of the bundle."""
         return {n: member.checksum for n, member in self.members.items() if n not in (MANIFEST, SIGNATURE)}
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """The content of a member, a piece at a time."""
+        """Yield the content of a member in pieces."""
         with self.path.open("rb") as file:
             file.seek(self.members[name].offset)
             yield from _read_pieces(file, self.members[name].checksum.size)
 
     def read(self, name: str) -> bytes:
-        """The content of a small member."""
+        """Return the content of a small member."""
         return b"".join(self.pieces(name))
 
     def extract(self, name: str, folder: Path) -> Path:
@@ -195,10 +195,10 @@ class Archive:
 
 
 def read_archive(path: str | PathLike[str]) -> Archive:
-    """Check every byte of a bundle, from its beginning to its end.
+    """Check every byte of a bundle, from beginning to end.
 
     Raises:
-        BundleError: A byte is not in order; the error names the part.
+        BundleError: A byte was changed; the error names the part.
     """
     place, size = Path(path), _size(path)
     found: dict[str, Member] = {}
@@ -211,13 +211,13 @@ def read_archive(path: str | PathLike[str]) -> Archive:
                 at = file.tell() - len(head)
                 name, stated = _stated_header(file, head, found, size, known)
                 if stated > _allowed_bytes(name, manifest, known):
-                    raise BundleError(name, f"'{name}' is larger than it may be, or than the manifest lists it")
+                    raise BundleError(name, f"'{name}' is larger than allowed, or than the manifest lists it")
                 found[name] = Member(offset=file.tell(), checksum=_sum_pieces(_read_pieces(file, stated)))
                 headers[name] = Member(offset=at, checksum=found[name].checksum)
                 _require_header(file, at, name, found[name])
                 if name == MANIFEST:
                     file.seek(found[name].offset)
-                    manifest = _parsed(file.read(stated))
+                    manifest = _parse_manifest(file.read(stated))
                     file.seek(found[name].offset + stated)
                 _require_listed(name, found[name].checksum, manifest)
             _require_all(found, manifest)
@@ -239,16 +239,16 @@ def _size(path: str | PathLike[str]) -> int:
     if not stat.S_ISREG(status.st_mode):
         raise UsageError(f"cannot read the bundle {os.fspath(path)}: it is not a regular file")
     if status.st_size > MAX_BYTES:
-        raise BundleError("archive", f"it is larger than {MAX_BYTES >> 20:,} MiB and is refused")
+        raise BundleError("archive", f"it is larger than {MAX_BYTES >> 20:,} MiB, the maximum")
     return status.st_size
 
 
 def _names_in_directory(file: BinaryIO, size: int) -> set[str]:
-    """The names that the directory at the end of an archive lists; the file is left at its beginning."""
+    """Return the names in the directory at the end of an archive, and rewind the file."""
     file.seek(max(size - _END.size, 0))
     last = file.read(_END.size)
     stated = _END.unpack(last)[5] if len(last) == _END.size else 0
-    file.seek(max(size - _END.size - min(stated, MOST_MEMBERS * (_CENTRAL.size + MAX_NAME_BYTES)), 0))
+    file.seek(max(size - _END.size - min(stated, MAX_MEMBERS * (_CENTRAL.size + MAX_NAME_BYTES)), 0))
     names: set[str] = set()
     while len(entry := file.read(_CENTRAL.size)) == _CENTRAL.size:
         names.add(file.read(_CENTRAL.unpack(entry)[12]).decode(errors="replace"))
@@ -257,7 +257,7 @@ def _names_in_directory(file: BinaryIO, size: int) -> set[str]:
 
 
 def _part(name: str, known: set[str]) -> str:
-    """What a member of a strange name is called: by it if the directory has it, too; else its header was changed."""
+    """Return the part that an error about a member names: the directory if that does not list the member's name."""
     if name not in known:
         return "directory"
     return name if name.isprintable() and len(name) < 100 else "?"
@@ -266,29 +266,29 @@ def _part(name: str, known: set[str]) -> str:
 def _stated_header(
     file: BinaryIO, head: bytes, found: Mapping[str, Member], size: int, known: set[str]
 ) -> tuple[str, int]:
-    """The name and the size that the header of the next member states; both are plausible."""
+    """Return the name and the size in the header of the next member, after checking that they are plausible."""
     if len(head) < _LOCAL.size:
         raise BundleError("directory", "the archive is cut short")
     _, _, flags, method, _, _, _, packed, stated, length, _ = _LOCAL.unpack(head)
     name = file.read(min(length, MAX_NAME_BYTES)).decode(errors="replace")
     shown = _part(name, known)
     if not found and name != MANIFEST:
-        raise BundleError(MANIFEST, "it has no manifest, or another name for it: it is not a bundle of Sklar")
+        raise BundleError(MANIFEST, "it does not begin with a manifest: it is not a bundle of Sklar")
     if "/" in name or "\\" in name or ".." in name or not name.isprintable() or length > MAX_NAME_BYTES:
-        raise BundleError(shown, f"the name of the member '{shown}' leads out of the bundle")
+        raise BundleError(shown, f"the name of the member '{shown}' is not a plain file name")
     if name in found:
         raise BundleError(shown, f"the bundle has two members '{shown}'")
-    if method or packed != stated or flags & 1:  # nothing unpacks to more than it is
-        raise BundleError(shown, f"'{shown}' is not stored as bundles store their members")
-    if len(found) >= MOST_MEMBERS:
-        raise BundleError("directory", "it has more members than any bundle")
+    if method or packed != stated or flags & 1:  # members are stored uncompressed: no zip bombs
+        raise BundleError(shown, f"'{shown}' is compressed or encrypted; bundles store members as they are")
+    if len(found) >= MAX_MEMBERS:
+        raise BundleError("directory", f"it has more than {MAX_MEMBERS} members")
     if file.tell() + stated > size:
         raise BundleError("directory", "the archive is cut short")
     return name, stated
 
 
 def _allowed_bytes(name: str, manifest: Mapping[str, Any], known: set[str]) -> int:
-    """The most bytes that may be read of a member."""
+    """Return the most bytes that may be read of a member."""
     if name in (MANIFEST, SIGNATURE):
         return MAX_MANIFEST_BYTES if name == MANIFEST else MAX_SIGNATURE_BYTES
     if name not in manifest["members"]:
@@ -302,7 +302,7 @@ def _require_header(file: BinaryIO, at: int, name: str, member: Member) -> None:
     after = file.tell()
     file.seek(at)
     if file.read(len(expected)) != expected:
-        raise BundleError(name, f"'{name}' was changed: the archive's header of it is not that of its content")
+        raise BundleError(name, f"'{name}' was changed: its header in the archive does not match its content")
     file.seek(after)
 
 
@@ -310,7 +310,7 @@ def _require_listed(name: str, checksum: Checksum, manifest: Mapping[str, Any]) 
     if name in (MANIFEST, SIGNATURE):
         return
     if {"bytes": checksum.size, "sha256": checksum.sha256} != manifest["members"][name]:
-        raise BundleError(name, f"'{name}' was changed: its size or hash is not that of the manifest")
+        raise BundleError(name, f"'{name}' was changed: its size or hash differs from the manifest")
 
 
 def _require_all(found: Mapping[str, Member], manifest: Mapping[str, Any]) -> None:
@@ -321,7 +321,7 @@ def _require_all(found: Mapping[str, Member], manifest: Mapping[str, Any]) -> No
             raise BundleError(name, f"'{name}' is in the manifest and not in the bundle, or its header was changed")
 
 
-def _parsed(content: bytes) -> dict[str, Any]:
+def _parse_manifest(content: bytes) -> dict[str, Any]:
     try:
         manifest = json.loads(content)
         known, version = manifest["format"] == FORMAT, manifest["version"]

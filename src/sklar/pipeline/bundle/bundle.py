@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sklar.accounting.ledger import read_ledger
-from sklar.accounting.ledger.records import GENESIS, seal
+from sklar.accounting.ledger.records import GENESIS, seal_entry
 from sklar.errors import LedgerError, OutputError, UsageError
 from sklar.export.atomic import atomic_file, require_writable
 from sklar.export.write import write_table
@@ -18,10 +18,10 @@ from sklar.model.linked import LinkedModel
 from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, Content, archive_pieces, checksum_of, manifest_of
 from sklar.pipeline.bundle.documents import as_json, croissant, documents, registry_record, synthetic_tables
 from sklar.pipeline.bundle.keys import signature
-from sklar.pipeline.model import Model
+from sklar.pipeline.model import Model, load
 from sklar.pipeline.model_file import Stored, write_model
 from sklar.pipeline.sampling.write import SampleRequest, sample_to_file, tells_two_tables
-from sklar.release.measurements import line_digest, record_line
+from sklar.release.measurements import encode_step, hash_line
 
 MODEL = "model.sklar"
 LEDGER = "ledger.jsonl"
@@ -40,33 +40,33 @@ def bundle(
     report: Place | None = None,
     name: str | None = None,
 ) -> Path:
-    """Write a release: model, synthetic rows, claim, dictionary, metadata, ledger extract, manifest; signed if asked.
+    """Write a release: model, synthetic rows, claim, dictionary, metadata, ledger extract, manifest and signature.
 
     The same model, rows and seed give the same bytes.
 
     Args:
         model: A fitted model, or its file.
         path: The bundle to write, as "people.release.zip".
-        rows: Rows to draw, of two tables persons; by default as many as there were, by a noisy count.
+        rows: Number of rows to draw (persons if there are two tables); by default the noisy count of the table.
         seed: Seed of the rows. It is published, so that anyone can draw them again.
-        ledger: The ledger the fit was charged to; its lines up to the end of the fit go along.
+        ledger: The ledger the fit was charged to; its lines up to the end of the fit are included.
         sign: A private key of `sklar key`.
-        report: The page that `model.report` wrote, to go along. It must be the one that this model gives.
-        name: What the release is called; by default after the file.
+        report: The page that `model.report` wrote for this model, to be included.
+        name: Name of the release; by default that of the file.
 
     Returns:
         The path of the bundle.
     """
     place = Path(path)
     if place.suffix.lower() != ".zip":
-        raise UsageError(f"a bundle is a zip file: let its name end in .zip, not as in {place.name}")
+        raise UsageError(f"a bundle is a zip file: its name must end in .zip, got {place.name}")
     require_writable(place)
-    fitted = model if isinstance(model, Model) else _load(model)
+    fitted = model if isinstance(model, Model) else load(model)
     stored = stored_of(fitted)
     title = name or place.name.removesuffix(".zip").removesuffix(".release") or "release"
-    count = _usual_rows(fitted) if rows is None else rows
+    count = _default_rows(fitted) if rows is None else rows
     page = {} if report is None else {REPORT: _public_page(report, fitted)}
-    lines = None if ledger is None else extract(ledger, stored)
+    lines = None if ledger is None else extract_ledger(ledger, stored)
     with tempfile.TemporaryDirectory() as folder:
         members = {**members_of(stored, title, count, seed, Path(folder), lines), **page}
         manifest = manifest_of(members, release_facts(stored, {"name": title, "rows": count, "seed": seed}))
@@ -76,27 +76,24 @@ def bundle(
     return place
 
 
-def _usual_rows(model: Model) -> int:
-    """As many rows as the table had, by its noisy count; of two tables, persons."""
+def _default_rows(model: Model) -> int:
+    """Return the noisy number of rows of the table, or of persons if there are two tables."""
     fitted = stored_of(model).model
-    return (
-        fitted.persons_estimate if isinstance(fitted, LinkedModel) and tells_two_tables(model) else model.rows_estimate
-    )
+    if isinstance(fitted, LinkedModel) and tells_two_tables(model):
+        return fitted.persons_estimate
+    return model.rows_estimate
 
 
 def release_facts(stored: Stored, drawn: Mapping[str, Any]) -> dict[str, Any]:
-    """What a manifest tells beside the list of members."""
-    told = {"sklar": stored.claim.version, "guarantee": stored.claim.label}
-    return {"name": drawn["name"], "rows": drawn["rows"], "seed": drawn["seed"], **told}
+    """Return what a manifest contains besides the list of members."""
+    facts = {name: drawn[name] for name in ("name", "rows", "seed")}
+    return {**facts, "sklar": stored.claim.version, "guarantee": stored.claim.label}
 
 
 def members_of(
     stored: Stored, name: str, rows: int, seed: int, folder: Path, ledger: Content | None = None
 ) -> dict[str, Content]:
-    """All members but manifest, signature and report; they follow from these arguments.
-
-    The model and the rows are written to the folder.
-    """
+    """Return all members except manifest, signature and report; model and rows are written to the folder."""
     write_model(stored, folder / MODEL)
     tables: dict[str, Content] = {file: folder / file for file in _write_rows(stored, folder, rows, seed)}
     return {
@@ -110,7 +107,7 @@ def members_of(
 
 
 def _write_rows(stored: Stored, folder: Path, rows: int, seed: int) -> list[str]:
-    """The files of synthetic rows; of two tables, those of so many persons."""
+    """Write the files of synthetic rows and return their names; of two tables, for this number of persons."""
     model, tables = Model(stored), synthetic_tables(stored.schema)
     if tells_two_tables(model):
         drawn = model.sample_persons(rows, seed=seed)
@@ -123,42 +120,36 @@ def _write_rows(stored: Stored, folder: Path, rows: int, seed: int) -> list[str]
     return [file for table in tables for file in table.files.values()]
 
 
-def extract(ledger: Place, stored: Stored) -> bytes:
-    """The lines of a ledger up to the last one of the fit that made this model; a chain of their own."""
+def extract_ledger(ledger: Place, stored: Stored) -> bytes:
+    """Return the lines of a ledger up to the end of the fit that made this model, sealed as a chain of their own."""
     view = read_ledger(ledger)
-    digests = {step.step: line_digest(record_line(step)) for step in stored.recorded}
+    digests = {step.step: hash_line(encode_step(step)) for step in stored.recorded}
     fit = next((fit.id for fit in view.fits if digests and fit.digests == digests), None)
     if fit is None:
-        raise LedgerError(f"no fit of the ledger {view.path} recorded the releases of this model: it is another one's")
+        raise LedgerError(f"no fit in the ledger {view.path} recorded the releases of this model: it is another ledger")
     last = max(place for place, entry in enumerate(view.entries) if entry.get("fit") == fit)
     lines, previous = [], GENESIS
     for entry in view.entries[: last + 1]:
-        line, previous = seal(entry, previous)
+        line, previous = seal_entry(entry, previous)
         lines.append(line)
     return b"".join(lines)
 
 
 def stored_of(model: Model) -> Stored:
-    """All that the model's file holds."""
+    """Return the content of the model's file."""
     return model._stored  # pyright: ignore[reportPrivateUsage]
-
-
-def _load(model: Place) -> Model:
-    from sklar.pipeline.model import load
-
-    return load(model)
 
 
 def _public_page(path: Place, model: Model) -> bytes:
     if os.fspath(path).endswith(".custodian.html"):
-        raise UsageError("a report for the custodian is computed from real rows and cannot go into a release")
+        raise UsageError("a report for the custodian is computed from real rows and cannot be part of a release")
     try:
         page = Path(path).read_bytes()
     except OSError as error:
         raise OutputError(f"cannot read the report {os.fspath(path)}: {error.strerror}") from None
     if page != model.report().page().encode():
         raise UsageError(
-            f"{os.fspath(path)} is not the report that may be published of this model: make it with model.report() "
-            "(`sklar report MODEL`), by the version that makes the bundle"
+            f"{os.fspath(path)} is not the public report of this model: write it with model.report() "
+            "(`sklar report MODEL`) and the version of Sklar that writes the bundle"
         )
     return page

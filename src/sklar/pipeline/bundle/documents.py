@@ -1,7 +1,7 @@
-"""The parts of a bundle that follow from the model alone: claim, dictionary, metadata for catalogues and registries.
+"""The parts of a bundle that depend on the model alone: claim, dictionary, metadata for catalogues and registries.
 
-A registry's record tells what practitioners were found to ask for (Nanayakkara, Ghazi, Vadhan 2025): what was released
-and for what, who is protected, with which parameters, by which mechanisms, accounting and software.
+The registry record contains what practitioners ask for (Nanayakkara, Ghazi, Vadhan 2025): what was released and for
+what purpose, who is protected, and the parameters, mechanisms, accounting and software.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sklar.accounting.claim import Claim, at_least
+from sklar.accounting.claim import Claim, format_bound
 from sklar.pipeline.bundle.archive import Checksum
 from sklar.pipeline.inspection import inspect_model
 from sklar.pipeline.model_file import Stored, model_digest
@@ -27,28 +27,26 @@ README = """\
 What is in this release
 =======================
 synthetic.csv, synthetic.parquet   rows sampled from a model of a real table; a row may equal a real one
-claim.html, claim.json             what is promised about the people in the real table; the page can be signed
-report.html                        what the release is worth, if the custodian put it in
+claim.html, claim.json             the privacy guarantee for the people in the real table; the page can be signed
+report.html                        quality of the release, if the custodian included it
 model.sklar                        the model the rows were drawn from; draws more rows, at no further cost
-dictionary.csv, schema.toml        what the columns are, as it was taken as known
+dictionary.csv, schema.toml        the columns and the public facts about them
 croissant.json, registry.json      metadata for catalogues of data sets and registries of differential privacy
-ledger.jsonl                       what was spent on the real table up to this release, if the custodian kept a ledger
-versions.json, manifest.json       what made it, and the SHA-256 of every file
+ledger.jsonl                       privacy budget spent on the real table up to this release, if there is a ledger
+versions.json, manifest.json       software versions, and the SHA-256 of every file
 signature.json                     the custodian's signature of the manifest, if it is signed
 
 Check it:  sklar verify THIS.zip --key custodian.pub
 """
-
-
-SYNTHETIC = (
+SYNTHETIC_NOTE = (
     "The rows are synthetic: they were sampled from a model of a real table. A sampled row may equal a row of that "
     "table, by chance or because many people share its values."
 )
-"""What is said of sampled rows wherever they are described to others."""
+"""Description of sampled rows in metadata."""
 
 
 def documents(stored: Stored) -> dict[str, bytes]:
-    """Members that anyone can make again from the model."""
+    """Return the members that are computed from the model alone."""
     return {
         "README.txt": README.encode(),
         "claim.html": claim_page(stored).encode(),
@@ -60,7 +58,7 @@ def documents(stored: Stored) -> dict[str, bytes]:
 
 
 def claim_page(stored: Stored) -> str:
-    """The claim on one page, with room for a signature."""
+    """Return the claim on one page, with room for a signature."""
     claim = stored.claim
     return render("claim.html", claim=claim, facts=_facts(claim), digest=model_digest(stored)[:16]) + "\n"
 
@@ -69,8 +67,8 @@ def _facts(claim: Claim) -> list[tuple[str, str]]:
     if not claim.guarantee:
         return [("Method", claim.method)]
     return [
-        ("Epsilon", at_least(claim.epsilon)),
-        ("Delta", at_least(claim.delta, 3)),
+        ("Epsilon", format_bound(claim.epsilon)),
+        ("Delta", format_bound(claim.delta, 3)),
         *([("Given", f"a prior taken as public: '{claim.prior.name}'")] if claim.prior is not None else []),
         ("Protected", claim.protected),
         ("Method", claim.method),
@@ -83,7 +81,7 @@ def _fits(count: int) -> str:
 
 
 def dictionary(schema: Schema) -> str:
-    """What the columns are: one line each."""
+    """Return a CSV with one line per column: kind, facts, values."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(["column", "kind", "what it is", "values", "may be missing"])
@@ -95,7 +93,7 @@ def dictionary(schema: Schema) -> str:
 
 
 def as_json(value: Any) -> bytes:
-    """Data as bytes that are the same each time."""
+    """Return data as JSON in a canonical form."""
     return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
 
@@ -105,7 +103,7 @@ TERMS = (
     "jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate separator source "
     "subField transform"
 )
-"""Words of Croissant that a context lists as they are."""
+"""Terms of Croissant that the context maps to themselves."""
 CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -121,12 +119,12 @@ CONTEXT: dict[str, Any] = {
 }
 TYPES = {"integer": "sc:Integer", "real": "sc:Float", "boolean": "sc:Boolean"}
 FORMATS = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
-"""In which each table of a release is written."""
+"""Endings and media types of the files of each synthetic table."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticTable:
-    """A table of synthetic rows: what it is called, its columns, and its files by how they end."""
+    """A table of synthetic rows: its name, its columns, and its files by ending."""
 
     name: str
     schema: Schema
@@ -134,7 +132,7 @@ class SyntheticTable:
 
 
 def synthetic_tables(schema: Schema) -> tuple[SyntheticTable, ...]:
-    """The one table, or parents and then their rows."""
+    """Return the single table, or the parents and then their rows."""
     two = schema.person is not None and schema.person.parents is not None
     named = [(name, f"synthetic.{name}", one) for name, one in table_schemas(schema).items()] if two else []
     return tuple(
@@ -144,14 +142,14 @@ def synthetic_tables(schema: Schema) -> tuple[SyntheticTable, ...]:
 
 
 def croissant(stored: Stored, name: str, tables: Mapping[str, Checksum]) -> dict[str, Any]:
-    """Croissant metadata of the synthetic rows, which refer to the files in the bundle by name and hash."""
-    told = synthetic_tables(stored.schema)
+    """Return Croissant metadata of the synthetic rows, which refers to the files of the bundle by name and hash."""
+    described = synthetic_tables(stored.schema)
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": CROISSANT,
         "name": name,
-        "description": f"{SYNTHETIC} {stored.claim}",
+        "description": f"{SYNTHETIC_NOTE} {stored.claim}",
         "isLiveDataset": False,
         "distribution": [
             {
@@ -163,7 +161,7 @@ def croissant(stored: Stored, name: str, tables: Mapping[str, Checksum]) -> dict
                 "contentSize": f"{tables[file].size} B",
                 "sha256": tables[file].sha256,
             }
-            for table in told
+            for table in described
             for ending, file in table.files.items()
         ],
         "recordSet": [
@@ -175,7 +173,7 @@ def croissant(stored: Stored, name: str, tables: Mapping[str, Checksum]) -> dict
                     _field(table, column, facts) for column, facts in table.schema.items() if facts.kind != "ignore"
                 ],
             }
-            for table in told
+            for table in described
         ],
     }
 
@@ -192,7 +190,7 @@ def _field(table: SyntheticTable, name: str, column: Column) -> dict[str, Any]:
 
 
 def registry_record(stored: Stored, name: str, rows: int) -> dict[str, Any]:
-    """What a registry of deployments of differential privacy asks for, as far as the release tells."""
+    """Return the entry for a registry of differential privacy deployments."""
     claim = stored.claim
     mechanisms = [
         {"step": step["label"], "tables": step["releases"], "noise": step["noise"], "share_of_budget": step["share"]}

@@ -1,4 +1,4 @@
-"""Keys and signatures (Ed25519): whoever has the public key can tell that the custodian made a bundle."""
+"""Keys and signatures (Ed25519): the public key proves that the custodian made a bundle."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import os
+from collections.abc import Callable
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,11 +23,7 @@ ALGORITHM = "ed25519"
 
 
 def make_key(path: str | PathLike[str]) -> tuple[Path, Path]:
-    """Make a pair of keys: the private one at `path` (0600, not overwritten), the public one at `path`.pub.
-
-    Returns:
-        The paths of both.
-    """
+    """Write a new private key to `path` (mode 0600, not overwritten) and the public one to `path`.pub; return both."""
     forms, private = _forms(), _ed25519().Ed25519PrivateKey.generate()
     place = Path(path)
     public = place.with_name(place.name + ".pub")
@@ -45,8 +43,8 @@ def make_key(path: str | PathLike[str]) -> tuple[Path, Path]:
 
 
 def signature(manifest: bytes, key: str | PathLike[str]) -> bytes:
-    """The signature member of a bundle with this manifest."""
-    private = _private(key)
+    """Return the signature member of a bundle with this manifest."""
+    private = _read_private_key(key)
     record = {
         "algorithm": ALGORITHM,
         "public_key": base64.b64encode(private.public_key().public_bytes_raw()).decode(),
@@ -56,8 +54,10 @@ def signature(manifest: bytes, key: str | PathLike[str]) -> bytes:
 
 
 def signed_by(member: bytes, manifest: bytes) -> Ed25519PublicKey | None:
-    """The key that signed this manifest, by the signature member; None if it does not fit."""
+    """Return the key that signed this manifest, from the signature member; None if the signature is invalid."""
     module = _ed25519()
+    from cryptography.exceptions import InvalidSignature
+
     try:
         record: dict[str, Any] = json.loads(member)
         written = json.dumps(record, indent=1, sort_keys=True).encode() + b"\n"
@@ -68,50 +68,46 @@ def signed_by(member: bytes, manifest: bytes) -> Ed25519PublicKey | None:
         if written != member or record != canonical:
             return None
         public.verify(sign, manifest)
-    except (_invalid(), ValueError, KeyError, TypeError, RecursionError):
+    except (InvalidSignature, ValueError, KeyError, TypeError, RecursionError):
         return None
     return public
 
 
 def read_public_key(path: str | PathLike[str]) -> Ed25519PublicKey:
-    """A public key file, as `sklar key` wrote it."""
-    module, forms = _ed25519(), _forms()
-    try:
-        key: Any = forms.load_pem_public_key(Path(path).read_bytes())
-    except OSError as error:
-        raise UsageError(f"cannot read the key {os.fspath(path)}: {error.strerror}") from None
-    except ValueError:
-        key = None
-    if not isinstance(key, module.Ed25519PublicKey):
+    """Read a public key file written by `sklar key`."""
+    key = _read_key(path, _forms().load_pem_public_key)
+    if not isinstance(key, _ed25519().Ed25519PublicKey):
         raise UsageError(f"{os.fspath(path)} is not a public key of `sklar key` (its name ends in .pub)")
     return key
 
 
 def fingerprint(key: Ed25519PublicKey) -> str:
-    """A public key in few characters, to be compared by eye."""
+    """Return a short form of a public key, for comparison by eye."""
     return hashlib.sha256(key.public_bytes_raw()).hexdigest()[:16]
 
 
-def _private(path: str | PathLike[str]) -> Ed25519PrivateKey:
-    module, forms = _ed25519(), _forms()
+def _read_private_key(path: str | PathLike[str]) -> Ed25519PrivateKey:
+    key = _read_key(path, partial(_forms().load_pem_private_key, password=None))
+    if not isinstance(key, _ed25519().Ed25519PrivateKey):
+        raise UsageError(f"{os.fspath(path)} is not a private key of `sklar key`")
+    return key
+
+
+def _read_key(path: str | PathLike[str], parse: Callable[[bytes], Any]) -> Any:
+    """Parse a key file; None if it is not a key."""
     try:
-        key: Any = forms.load_pem_private_key(Path(path).read_bytes(), password=None)
+        return parse(Path(path).read_bytes())
     except OSError as error:
         raise UsageError(f"cannot read the key {os.fspath(path)}: {error.strerror}") from None
     except (ValueError, TypeError):
-        key = None
-    if not isinstance(key, module.Ed25519PrivateKey):
-        raise UsageError(f"{os.fspath(path)} is not a private key of `sklar key`")
-    return key
+        return None
 
 
 def _ed25519() -> Any:
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError:
-        raise MissingExtraError(
-            "signatures need the extra 'sign': pip install '.[sign]' in the folder of Sklar"
-        ) from None
+        raise MissingExtraError("signatures need the extra 'sign': pip install '.[sign]'") from None
     return ed25519
 
 
@@ -120,9 +116,3 @@ def _forms() -> Any:
     from cryptography.hazmat.primitives import serialization
 
     return serialization
-
-
-def _invalid() -> type[Exception]:
-    from cryptography.exceptions import InvalidSignature
-
-    return InvalidSignature

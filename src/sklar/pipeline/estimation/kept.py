@@ -1,7 +1,7 @@
-"""The file of replicas beside a model's: a zip of JSON and npy that follows from the model alone, and may be published.
+"""The cache file of replicas beside a model's file: a zip of JSON and npy, computed from the model alone.
 
 Members: `manifest.json` (which model and seed), and for each coordinate its base codes in the model's rows, in the rows
-of replicas and in those that these were fitted to, one line a replica. A question reads the columns it needs.
+of replicas and in those that these were fitted to, one line per replica. A question reads the columns it needs.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def key_of(digest: str, count: int, entropy: int) -> dict[str, Any]:
-    """What replicas depend on: the model, the seed and how many; and the programs that drew them."""
+    """Return what replicas depend on: the model, the seed, their number and the software versions."""
     made = {name: versions()[name] for name in ("sklar", "code", "numpy")}
     return {"format": FORMAT, "version": VERSION, "model": digest, "count": count, "seed": entropy, "made by": made}
 
 
 def keep_replicas(path: str, key: Mapping[str, Any], replicas: Replicas) -> None:
-    """Write the file, if the place can be written; replicas can always be made again."""
+    """Write the file if possible; replicas can always be made again."""
     kinds: dict[str, list[CodeTable]] = {
         "model": [replicas.model],
-        "told": [replica.told for replica in replicas.replicas],
+        "told": [replica.sampled for replica in replicas.replicas],
         "drawn": [replica.drawn for replica in replicas.replicas],
     }
     names = list(replicas.model.columns)
@@ -52,9 +52,9 @@ def keep_replicas(path: str, key: Mapping[str, Any], replicas: Replicas) -> None
 
 
 def read_kept(path: str, key: Mapping[str, Any], columns: Sequence[str]) -> Replicas | None:
-    """The columns asked for of the replicas in a file, or None if it has others, is damaged or is not there.
+    """Read columns of the replicas in a file; None if it has other replicas, is damaged or does not exist.
 
-    Of the model's own rows all columns: what was released of some may depend on others.
+    The model's own rows have all columns, since measurements of some may depend on others.
     """
     if not os.path.isfile(path):
         return None
@@ -66,7 +66,7 @@ def read_kept(path: str, key: Mapping[str, Any], columns: Sequence[str]) -> Repl
             kinds = {kind: _tables(archive, kind, manifest, columns) for kind in ("told", "drawn")}
             (model,) = _tables(archive, "model", manifest, manifest["columns"])
         triples = zip(kinds["drawn"], kinds["told"], manifest["rows"], strict=True)
-        made = tuple(Replica(drawn=drawn, told=told, rows=int(rows)) for drawn, told, rows in triples)
+        made = tuple(Replica(drawn=drawn, sampled=told, rows=int(rows)) for drawn, told, rows in triples)
         return Replicas(model=model, replicas=made)
     except (OSError, KeyError, ValueError, TypeError, IndexError, EOFError, zipfile.BadZipFile, RuntimeError):
         return None

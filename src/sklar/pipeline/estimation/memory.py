@@ -1,4 +1,4 @@
-"""What a model remembers between two questions; light, since every model has one and few are asked."""
+"""Cache of a model between two questions; it imports little, since every model has one and few are used."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from sklar.pipeline.estimation.making import Replicas
 
 REPLICAS = 20
-"""Enough that Student's t is within 10% of the normal quantile; more make intervals hardly narrower."""
+"""Default number of replicas: Student's t is then within 10% of the normal quantile; more narrow intervals little."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Memory:
-    """Replicas that were made, the measurements, and where replicas are kept: beside the model's file, if any.
+    """Cached replicas and measurements, and the path of the model's file, beside which replicas are stored.
 
-    Of persons whose rows follow one another, each of their tables has a memory of its own, without a file.
+    For longitudinal data, each of the tables (`views`) has a cache of its own, without a file.
     """
 
     path: str | None = None

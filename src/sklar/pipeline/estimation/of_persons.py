@@ -1,6 +1,6 @@
-"""Questions about persons whose rows follow one another: asked of the one of their tables that has all the columns.
+"""Answer questions about longitudinal data, from the one of its tables that has all the columns.
 
-Each of these tables was measured as a table of its own, by the same method, so it is asked as any fit is.
+Each of these tables was measured as a table of its own, by the same method, so it is treated as a fit of its own.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from sklar.schema.coordinates import Coordinates, View, linked_views
 from sklar.schema.persons.linked import FIRST, FIRST_OF, NEXT, PARENT, LinkedColumns
 from sklar.schema.table import Schema
 
-WHOSE = {
+COUNTED = {
     PARENT: "each person counts once",
     FIRST: "each person with a row counts once",
-    NEXT: "of rows with one before them; each person who has such rows counts once, as their mean",
+    NEXT: "only rows with one before them; each person who has such rows counts once, as their mean",
 }
-"""What answers of each table are of."""
+"""What is counted in each table, as a note on its estimates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredView(Stored):
-    """One of the tables of a model of persons, as a fit of its own.
+    """One table of a longitudinal model, as a fit of its own.
 
     Attributes:
         whole: The model.
-        place: Which table.
+        place: Index of the table.
     """
 
     whole: Stored
@@ -48,7 +48,7 @@ class StoredView(Stored):
 
     @property
     def coordinates(self) -> Coordinates:
-        """Those of the table."""
+        """The coordinates of the table."""
         return _view(self.whole.schema, self.place).by
 
     @property
@@ -66,7 +66,7 @@ class StoredView(Stored):
 
 
 def persons_schema(schema: Schema) -> Schema:
-    """All that may be asked about persons, as columns of one schema."""
+    """Return one schema with all columns that questions about persons may use."""
     wide, views = linked_views(schema)
     every = [(view, _names(wide, view.name)) for view in views]
     return Schema({name: view.by.declared[column] for view, names in every for name, column in names.items()})
@@ -75,7 +75,7 @@ def persons_schema(schema: Schema) -> Schema:
 def ask_persons(
     stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory, done: Done | None = None
 ) -> tuple[Estimated, ...]:
-    """The estimates that answer a question, one for each group and term."""
+    """Return the estimates that answer a question, one for each group and term."""
     wide, views = linked_views(stored.schema)
     place, names = _table_of(wide, used_columns(question))
     if place not in memory.views:
@@ -88,9 +88,9 @@ def ask_persons(
     found = ask(_stored_view(stored, place), short, wanted, memory.views[place], done)
     assert stored.schema.person is not None
     most = stored.schema.person.bound
-    whose = WHOSE[PARENT if place == 0 else views[place].name]
-    whose += f"; at most {most} row{'s' * (most > 1)} of each person {'are' if most > 1 else 'is'} counted"
-    return tuple(replace(one, name=question.name, how=f"{one.how}; {whose}") for one in found)
+    counted = COUNTED[PARENT if place == 0 else views[place].name]
+    counted += f"; at most {most} row{'s' * (most > 1)} of each person {'are' if most > 1 else 'is'} counted"
+    return tuple(replace(one, name=question.name, how=f"{one.how}; {counted}") for one in found)
 
 
 def _view(schema: Schema, place: int) -> View:
@@ -98,7 +98,7 @@ def _view(schema: Schema, place: int) -> View:
 
 
 def _names(wide: LinkedColumns, table: str) -> Mapping[str, str]:
-    """What may be asked of one of the tables: names, and its own columns that they mean."""
+    """Return the names that questions use for the columns of one table, with its own names."""
     own = wide.tables[table].columns
     if table == NEXT:
         return {name: name for name in own}
@@ -106,30 +106,30 @@ def _names(wide: LinkedColumns, table: str) -> Mapping[str, str]:
 
 
 def _table_of(wide: LinkedColumns, columns: tuple[str, ...]) -> tuple[int, Mapping[str, str]]:
-    """The first table that has all columns of a question, and what they are called in it."""
+    """Return the first table that has all columns of a question, and their names in it."""
     tables = [_names(wide, name) for name in wide.tables]
     known = {name for names in tables for name in names}
     for name in columns:
         if name not in known:
             shown = ", ".join([*dict.fromkeys(name for names in tables for name in names)][:24])
-            raise UsageError(f"'{name}' is nothing that can be asked about persons; they have {shown}")
+            raise UsageError(f"'{name}' is not a column of persons; they have {shown}")
     moving = [name for name in columns if name in wide.moving]
     if moving and not set(columns) & set(wide.previous.values()):
         raise UsageError(
-            f"'{moving[0]}' changes from row to row, and rows of persons were measured as first rows and as steps: ask "
-            f"for '{FIRST_OF}{moving[0]}', for steps with a condition on '{wide.previous[moving[0]]}', or of a sample"
+            f"'{moving[0]}' changes from row to row, and rows were measured as first rows and as transitions: use "
+            f"'{FIRST_OF}{moving[0]}', a condition on '{wide.previous[moving[0]]}' for transitions, or a sample"
         )
     for place, names in enumerate(tables):
         if set(columns) <= set(names):
             return place, names
     raise UsageError(
         f"{' and '.join(repr(name) for name in columns)} were not measured together: persons were measured by "
-        f"{', by '.join(f'{name}s' for name in wide.tables)}, each by itself. Ask a sample"
+        f"{', by '.join(f'{name}s' for name in wide.tables)}, each by itself. Use a sample instead"
     )
 
 
 def _known(stored: Stored, place: int) -> LinearMeasurements:
-    """The measurements of one table."""
+    """Return the measurements of one table."""
     assert isinstance(stored.model, LinkedModel)
     view = _view(stored.schema, place)
     known = linear_measurements(_stored_view(stored, place).fitted)

@@ -1,7 +1,7 @@
-"""Fit a private model: check the request, open the books, pay for facts, reserve, run the method, claim.
+"""Fit a private model: validate the request, open the ledger, pay for facts, reserve, run the method, make the claim.
 
-This room alone may open the wall; methods without a guarantee are handed to the laboratory. Start with `run`; `request`
-is everything one can ask of a fit, `paid` and `pay` buy facts first, `claim` says what is promised.
+Only this package may cross the privacy boundary; methods without a guarantee are handed to the lab. Start with `run`;
+`request` has all arguments of a fit, `paid` and `pay` measure facts first, `claim` states the guarantee.
 """
 
 from sklar.pipeline.fit.request import FitRequest

@@ -1,4 +1,4 @@
-"""Which ledger a fit is charged to: the one that is named, or the one beside the rows; what is new is said aloud."""
+"""Choose the ledger of a fit: the named one, or the one beside the rows, with a warning if it is new."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any, cast
 
 from sklar.accounting.ledger import FitRecord, Ledger, ensure_ledger, memory_ledger, open_ledger, read_ledger
 from sklar.accounting.unit import Neighbours
-from sklar.errors import LedgerError, NewLedgerWarning, OtherLedgerWarning, SklarWarning, UsageError, warn_user
+from sklar.errors import LedgerError, NewLedgerWarning, OtherLedgerWarning, UsageError, warn_user
 from sklar.private.public import queried_files
-from sklar.schema.address import is_pattern, scheme_of, without_secrets
+from sklar.schema.address import find_scheme, is_pattern, remove_secrets
 
 SUFFIX = ".ledger"
 
@@ -28,7 +28,7 @@ def open_book(
 ) -> Ledger:
     """Open the named ledger, which must exist unless `new_ledger` is True; else one beside the file, or in memory.
 
-    Where none is named, other ledgers of the same rows, also of the files that a query (`sql`) reads, are refused.
+    If none is named, a second ledger of the same rows, or of files that a query (`sql`) reads, is refused.
     """
     path = data_path(data, ledger)
     if ledger is not None:
@@ -40,40 +40,40 @@ def open_book(
         _require_one_ledger(path, _overlapping(path))
         return ensure_ledger(_beside(path), _dataset_name(path.name), neighbours)
     if new_ledger:
-        raise UsageError("new_ledger=True (--new-ledger) makes the ledger that `ledger` names: name one")
+        raise UsageError("new_ledger=True (--new-ledger) creates the ledger named by `ledger`: name one")
     return memory_ledger(neighbours=neighbours)
 
 
 def charged_files(data: Any, ledger: str | PathLike[str] | None) -> list[Any]:
-    """The files of a fit that no output may replace: its rows, the ledger that is named, and those beside the rows."""
+    """Return the files of a fit that no output may replace: its rows, the named ledger and ledgers beside the rows."""
     rows = [data, *(cast("Mapping[str, Any]", data).values() if isinstance(data, Mapping) else ())]
     paths = [os.fspath(one) for one in rows if isinstance(one, str | PathLike)]
     return [*paths, ledger, *(f"{os.path.realpath(path)}{SUFFIX}" for path in paths if "\0" not in path)]
 
 
 def warn_of_ledgers(data: Any, book: Ledger, fits: Sequence[FitRecord]) -> None:
-    """Say that a ledger without a cap is new, and that further ledgers beside the rows seem to be about them.
+    """Warn about a new ledger without a cap, and about further ledgers that seem to be about the same rows.
 
-    Called once a budget is reserved: whoever is refused before is told the reason alone.
+    Called once a budget is reserved, so that a refusal before that shows its reason alone.
 
     Args:
         data: What is fitted.
         book: The ledger that is charged.
-        fits: What was reserved for this fit. The ledger is new if it holds nothing else.
+        fits: What was reserved for this fit. The ledger is new if it contains nothing else.
     """
     if book.path is None:
         return
     if book.header.cap is None and {fit.id for fit in book.fits} <= {fit.id for fit in fits}:
-        _warn(
-            f"new ledger, no cap: {book.path}. It adds up what is spent on these rows from now on, and limits nothing; "
-            "`sklar ledger create` makes one with a cap.",
+        warn_user(
+            f"new ledger without a cap: {book.path}. It records what is spent on these rows from now on, without a "
+            "limit; `sklar ledger create` makes one with a cap.",
             NewLedgerWarning,
         )
     path = data_path(data, book.path)
     for other in [] if path is None else _others(path, book):
-        _warn(
-            f"budget for these rows is also kept in {other}, by its name; this fit is charged to {book.path}. "
-            "What was spent in both adds up, and no ledger shows the sum: use one ledger a table (--ledger).",
+        warn_user(
+            f"by its name, {other} is also a ledger of these rows; this fit is charged to {book.path}. "
+            "What was spent in both adds up, and no ledger shows the sum: use one ledger per table (--ledger).",
             OtherLedgerWarning,
         )
 
@@ -84,39 +84,39 @@ def _named(place: Path, neighbours: Neighbours, *, new_ledger: bool) -> Ledger:
     if new_ledger:
         return ensure_ledger(place, _dataset_name(place.stem), neighbours)
     raise LedgerError(
-        f"there is no ledger {place}, and a ledger that is named must exist. Make it with a cap (`sklar ledger "
-        "create`), or ask for a new one without a cap (--new-ledger, new_ledger=True). Nothing was read or charged."
+        f"the ledger {place} does not exist. Create it with a cap (`sklar ledger create`), or without a cap "
+        "(--new-ledger, new_ledger=True). Nothing was read or charged."
     )
 
 
 def _require_one_ledger(path: Path, ledgers: Sequence[Path]) -> None:
-    """Refuse to choose a ledger for rows that these ledgers cover too, as that of an enclosing folder or a file inside.
+    """Refuse to choose a ledger if others cover the same rows, as that of an enclosing folder or a file inside.
 
-    Each alone would keep to its cap, and the rows would lose the sum.
+    Each ledger would keep to its own cap, and the rows would lose the sum.
     """
     if ledgers:
         raise LedgerError(
-            f"rows of {path} are also charged to {ledgers[0]}, by its name, and a ledger of their own would not count "
-            "that. Name the one ledger that is to count both (--ledger, ledger=). Nothing was read or charged."
+            f"by its name, {ledgers[0]} is also a ledger of rows of {path}, and a second one would not count what it "
+            "contains. Name the one ledger to use (--ledger, ledger=). Nothing was read or charged."
         )
 
 
 def _paths_in(data: Any) -> list[Path]:
-    """The files of two tables that are given as a mapping; frames and addresses have no place."""
+    """Return the existing files among the values of a mapping of tables; frames and addresses have none."""
     values = cast("Mapping[str, Any]", data).values() if isinstance(data, Mapping) else ()
     texts = [os.fspath(value) for value in values if isinstance(value, str | PathLike)]
     return [Path(os.path.realpath(text)) for text in texts if "\0" not in text and os.path.exists(text)]
 
 
 def _queried_paths(sql: str | None) -> list[Path]:
-    """The files on this machine that a SQL query reads."""
+    """Return the files on this machine that a SQL query reads."""
     names = queried_files(sql) if sql else []
     files = [file for name in names for file in glob(os.path.expanduser(name), recursive=True)]
     return [Path(os.path.realpath(file)) for file in files]
 
 
 def _overlapping(path: Path) -> list[Path]:
-    """Ledgers that by their names are about a table, folders around it, or what is inside it; not its FILE.ledger."""
+    """Return ledgers named after a table, a folder around it or something inside it, except its FILE.ledger."""
     around = [ledger for place in (path, *path.parents) if place.name for ledger in _ledgers_about(place)]
     found = [*around, *(_ledgers_inside(path) if path.is_dir() else [])]
     own = _beside(path)
@@ -124,14 +124,14 @@ def _overlapping(path: Path) -> list[Path]:
 
 
 def _ledgers_about(place: Path) -> list[Path]:
-    """Ledgers beside a file or folder, or in the folder, that go by its name: by that of their file or dataset."""
+    """Return ledgers beside a file or folder, or in the folder, whose file or dataset has its name."""
     names = {place.name} if place.is_dir() else {place.name, place.stem}
     near = [*_ledgers_in(place.parent), *(_ledgers_in(place) if place.is_dir() else [])]
     return [ledger for ledger in near if names & {ledger.stem, _name_in(ledger)}]
 
 
 def _ledgers_inside(folder: Path) -> list[Path]:
-    """Ledgers in a folder of rows, and those of files elsewhere that the folder links to."""
+    """Return ledgers in a folder of rows, and those of files elsewhere that the folder links to."""
     inside = [ledger for ledger in sorted(folder.rglob(f"*{SUFFIX}")) if _is_about_rows_beside(ledger)]
     linked = [Path(os.path.realpath(file)) for file in sorted(folder.rglob("*")) if file.is_symlink()]
     files = [file for file in linked if file.is_file() and file.suffix != SUFFIX]
@@ -139,22 +139,22 @@ def _ledgers_inside(folder: Path) -> list[Path]:
 
 
 def _is_about_rows_beside(ledger: Path) -> bool:
-    """Whether this is a ledger, or goes by the name of a file or folder beside it: people.ledger for people.csv."""
+    """Return whether a file is a ledger, or is named after a file or folder beside it: people.ledger for people.csv."""
     beside = (other for other in ledger.parent.iterdir() if other.suffix != SUFFIX)
     return _is_ledger(ledger) or any(ledger.stem in (other.name, other.stem) for other in beside)
 
 
 def data_path(data: Any, ledger: object) -> Path | None:
-    """The file or folder of the rows without links, by a path that ends in its name (`.` does not); None for others."""
+    """Return the resolved path of the file or folder of the rows; None if the data have none on this machine."""
     if not isinstance(data, str | PathLike) or (ledger is not None and "://" in str(data)):  # not on this machine
         return None
     pattern = is_pattern(os.fspath(data)) if "\0" not in os.fspath(data) else False
     if pattern and ledger is not None:
         return None
-    if scheme_of(data) is not None or pattern:
+    if find_scheme(data) is not None or pattern:
         raise UsageError(
-            f"{without_secrets(str(data))} has no one place for a ledger beside it: name one with ledger= (--ledger)"
-            "; `sklar ledger create` makes it"
+            f"{remove_secrets(str(data))} has no single place for a ledger beside it: name one with ledger= "
+            "(--ledger); `sklar ledger create` creates it"
         )
     text = os.fspath(data)
     path = Path(os.path.realpath(text)) if "\0" not in text else Path()
@@ -164,7 +164,7 @@ def data_path(data: Any, ledger: object) -> Path | None:
 
 
 def _beside(path: Path) -> Path:
-    """FILE.ledger; if that is not there, that of another name (a hard link) of the same file in the folder."""
+    """Return FILE.ledger; if there is none, that of a hard link to the same file in the folder."""
     own = path.with_name(path.name + SUFFIX)
     if own.exists() or path.is_dir() or path.stat().st_nlink < 2:
         return own
@@ -173,7 +173,7 @@ def _beside(path: Path) -> Path:
 
 
 def _others(path: Path, book: Ledger) -> list[Path]:
-    """Ledgers other than the one to be charged that seem to be about the same rows, or are of the same dataset."""
+    """Return ledgers other than the charged one that seem to be about the same rows, or have the same dataset name."""
     of_dataset = [ledger for ledger in _ledgers_in(path.parent) if _name_in(ledger) == book.header.name]
     found = dict.fromkeys((_beside(path), *of_dataset, *_overlapping(path)))
     return [ledger for ledger in found if ledger.exists() and (book.path is None or not _same(ledger, book.path))]
@@ -195,7 +195,7 @@ def _is_ledger(path: Path) -> bool:
 
 
 def _name_in(ledger: Path) -> str:
-    """What its custodian calls the dataset; the file's own name if it cannot be read."""
+    """Return the name of the dataset in a ledger; the file's own name if it cannot be read."""
     try:
         return read_ledger(ledger).header.name
     except LedgerError:
@@ -210,9 +210,5 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def _dataset_name(name: str) -> str:
-    """A file's name as the name of a ledger's dataset, which is short and printable."""
+    """Return a file's name as the name of a ledger's dataset, which is short and printable."""
     return "".join(char if char.isprintable() else "?" for char in name)[:200]
-
-
-def _warn(text: str, category: type[SklarWarning]) -> None:
-    warn_user(text, category)

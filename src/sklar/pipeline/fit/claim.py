@@ -1,4 +1,4 @@
-"""Puts the claim together from the schema, the method and the ledger's record of the fit."""
+"""Assemble the claim from the schema, the method and the ledger's record of the fit."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import Any
 
 import sklar
 from sklar.accounting.budget import Budget
-from sklar.accounting.claim import RULES, Claim, FactPrice, LedgerTotal, PersonFact, PriorFact
+from sklar.accounting.claim import RULE_PREFIX, Claim, FactPrice, LedgerTotal, PersonFact, PriorFact
 from sklar.accounting.ledger import FitRecord, Ledger, ledger_totals
 from sklar.accounting.unit import Unit
 from sklar.methods.method import Method
-from sklar.pipeline.fit.prices import promised
+from sklar.pipeline.fit.prices import guaranteed
 from sklar.schema.persons.person import PERSON_KEY, PERSON_ROWS, PERSON_STATIC, Person
 from sklar.schema.prices import Price
 from sklar.schema.prior import PublicPrior
-from sklar.schema.rules import Rule
 from sklar.schema.table import Schema
 
 ON_CRITERIA = (
@@ -38,7 +37,7 @@ def settings_digest(
     paid: str,
     version: str = sklar.__version__,
 ) -> str:
-    """The first part of the fingerprint by which a ledger recognizes a fit of the same settings.
+    """Return the first part of the fingerprint by which a ledger recognizes a fit of the same settings.
 
     Args:
         schema: As the fit used it, with the prices of earlier fits only.
@@ -50,15 +49,16 @@ def settings_digest(
         version: The version of Sklar that made the fit.
     """
     settings = [asdict(options), asdict(budget), asdict(unit), paid]
-    # Its caveats tell what share of the budget a method holds back, if any.
+    # The caveats contain the share of the budget that a method holds back, if any.
     parts = [schema.fingerprint, method.name, method.caveats, settings, version]
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
 
 
 def declared_digest(facts: Mapping[str, Any]) -> str:
-    """What a ledger keeps, beside the settings of a fit, of what was declared before it, as the record of the fit
-    (`facts`) tells it: its prior, the share held back, the criteria of its release and who a person is. Nothing, if
-    nothing was."""
+    """Return the third part of the fingerprint: a hash of prior, share held back, criteria and person, from the record.
+
+    It is empty if none of them was declared.
+    """
     declared = {name: facts[name] for name in ("prior", "check_share", "accepted", "person") if name in facts}
     if not declared:
         return ""
@@ -76,21 +76,21 @@ def make_claim(
     *,
     criteria: bool = False,
 ) -> Claim:
-    """The claim of one private fit.
+    """Return the claim of one private fit.
 
     Args:
         schema: As the model has it; the prices of facts that other fits measured are added to what this one cost.
         method: The method that made the model.
-        records: What the ledger knows of the fit: the model itself last, the measurement of its facts, if any, before.
-        budget: What was asked for.
+        records: The ledger's records of the fit: measurements of its facts, if any, and the model itself last.
+        budget: The requested budget.
         ledger: The ledger.
         reading: What was stated about reading the source; what prices state about theirs is added.
-        prior: The public table that the fit leaned on, if any.
+        prior: The public table that the fit used as a prior, if any.
         criteria: Whether it was to be released only if it met criteria.
     """
     record, own = records[-1], {fit.id for fit in records}
     earlier = [price for price in schema.prices if price.fit not in own]
-    epsilon, delta = promised(records, budget)
+    epsilon, delta = guaranteed(records, budget)
     again = any(fit.repeated for fit in records)
     return Claim(
         method=method.name,
@@ -105,7 +105,7 @@ def make_claim(
         public=_facts(schema, "public"),
         assumed=(*(["rows_per_person"] if schema.person is None else []), *_facts(schema, "assumed")),
         measured=_facts(schema, "measured"),
-        rules=tuple(rule.describe() for rule in (*schema.rules, *_steps(schema.person))),
+        rules=tuple(rule.describe() for rule in (*schema.rules, *(schema.person.steps if schema.person else ()))),
         caveats=(*method.caveats, *([ON_CRITERIA] if criteria else [])),
         version=sklar.__version__,
         own=(epsilon, delta),
@@ -120,7 +120,7 @@ def make_claim(
 
 
 def _person_facts(person: Person | None, word: str) -> tuple[str, ...]:
-    """Facts of this provenance about who a person is: of a bound that was measured, the rest is taken as known."""
+    """Return facts of this provenance about persons; with a measured bound, the other facts are assumed."""
     if person is None:
         return ()
     known = "assumed" if person.source == "measured" else person.source
@@ -137,10 +137,6 @@ def _person_fact(person: Person) -> PersonFact:
     return PersonFact(key=person.name, rows=person.bound, order=person.order, votes=person.shares_vote, static=static)
 
 
-def _steps(person: Person | None) -> Sequence[Rule]:
-    return () if person is None else person.steps
-
-
 def _prior_fact(prior: PublicPrior) -> PriorFact:
     columns = tuple(column.name for column in prior.columns)
     return PriorFact(
@@ -149,7 +145,7 @@ def _prior_fact(prior: PublicPrior) -> PriorFact:
 
 
 def _facts(schema: Schema, word: str) -> tuple[str, ...]:
-    """Facts of this provenance which the schema really states, as 'column.fact'."""
+    """Return facts of this provenance that the schema states, as 'column.fact'."""
     columns = (f"{name}.{fact}" for name, fact in schema.facts_by_provenance(word) if _stated(schema, name, fact))
     return (*columns, *_person_facts(schema.person, word))
 
@@ -163,8 +159,8 @@ def _stated(schema: Schema, name: str, fact: str) -> bool:
 
 
 def _confirmed(schema: Schema) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Who vouches for which of the facts that are taken as known."""
-    rules = {f"{RULES}{rule.describe()}" for rule in schema.rules}
+    """Return who vouches for which of the facts that are assumed or public."""
+    rules = {f"{RULE_PREFIX}{rule.describe()}" for rule in schema.rules}
     known = {*_facts(schema, "assumed"), *_facts(schema, "public"), *rules}
     said = [(one.by, tuple(fact for fact in one.facts if fact in known)) for one in schema.confirmed]
     return tuple((by, facts) for by, facts in said if facts)

@@ -1,8 +1,8 @@
-"""Prices of measured facts: what a measurement cost, and whether those that a schema states can be added to a fit.
+"""Prices of measured facts: the cost of a measurement, and whether the prices in a schema can be added to a fit.
 
 A fit that uses facts measured before is composed with their measurement: epsilons add up, and so do deltas (Dwork,
-Kenthapadi, McSherry, Mironov, Naor 2006; the later mechanism may depend on the earlier output). That needs both budgets
-to be set in advance, and both to speak of the same neighbours.
+Kenthapadi, McSherry, Mironov, Naor 2006; the later mechanism may depend on the earlier output). That requires that both
+budgets are set in advance and refer to the same neighbours.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sklar.accounting.budget import Budget, exceeds
+from sklar.accounting.budget import Budget, exceeds_limit
 from sklar.accounting.ledger import FitRecord, Ledger, LedgerView, fit_total, fits_total
 from sklar.accounting.unit import Unit
 from sklar.errors import SchemaError
@@ -20,13 +20,13 @@ from sklar.schema.prices import Price
 from sklar.schema.table import Schema
 
 
-def promised(records: Sequence[FitRecord], budget: Budget) -> tuple[float, float]:
-    """(epsilon, delta) of fits that were given this budget together.
+def guaranteed(records: Sequence[FitRecord], budget: Budget) -> tuple[float, float]:
+    """Return the guaranteed (epsilon, delta) of fits that share this budget.
 
-    What was asked for is promised, unless a lost step had to be measured again and the fits cost more.
+    It is the requested budget, unless a lost step had to be measured again and the fits cost more.
     """
     total, asked = fits_total(records), budget.epsilon
-    epsilon = asked if asked is not None and not exceeds(total.epsilon, asked) else total.epsilon
+    epsilon = asked if asked is not None and not exceeds_limit(total.epsilon, asked) else total.epsilon
     return epsilon, total.delta if any(fit.extra_delta for fit in records) else budget.delta
 
 
@@ -37,9 +37,9 @@ def price_of(
     facts: Iterable[str],
     reading: Sequence[Sequence[str]],
 ) -> Price:
-    """The price of facts that these fits measured, under the name of the last of them."""
+    """Return the price of facts that these fits measured, under the name of the last of them."""
     last = records[-1]
-    epsilon, delta = promised(records, budget)
+    epsilon, delta = guaranteed(records, budget)
     return Price(
         fit=last.id,
         ledger="" if ledger.path is None else ledger.header.name,
@@ -58,7 +58,7 @@ def price_of(
 def stated_digest(
     reading: Sequence[Sequence[str]], kept: Mapping[str, Sequence[Any]] | Sequence[tuple[str, Sequence[Any]]] = ()
 ) -> str:
-    """The second part of a fit's fingerprint in the ledger: a hash of what was stated about its rows.
+    """Return the second part of a fit's fingerprint in the ledger: a hash of what was stated about its rows.
 
     A price states the same, so that whoever has both can compare them.
 
@@ -71,22 +71,21 @@ def stated_digest(
 
 
 def fingerprint_parts(record: FitRecord) -> tuple[str, str, str]:
-    """The parts of a fit's fingerprint: its settings, what was stated about its rows, what was declared beforehand."""
+    """Return the parts of a fit's fingerprint: settings, statements about its rows, declarations beforehand."""
     text = record.fingerprint
     return text[:64], text[64:129], text[129:]
 
 
 def step_costs(records: Sequence[FitRecord]) -> list[dict[str, str | float | None]]:
-    """What each step of these fits cost, as a model file tells it."""
+    """Return the cost of each step of these fits, as model files store it; an infinite epsilon is None."""
     return [
-        {"label": step.label, "cost": fit.cost(step), "rho": step.rho, "epsilon": _finite(step.epsilon)}
+        {
+            "label": step.label, "cost": fit.cost(step), "rho": step.rho,
+            "epsilon": None if step.epsilon == float("inf") else step.epsilon,
+        }
         for fit in records
         for step in fit.steps
-    ]
-
-
-def _finite(amount: float) -> float | None:
-    return None if amount == float("inf") else amount
+    ]  # fmt: skip
 
 
 def with_own_price(
@@ -97,15 +96,15 @@ def with_own_price(
     ledger: Ledger,
     reading: Sequence[Sequence[str]],
 ) -> Schema:
-    """The schema of a model with a price for what its own fit found, so that a later fit from it counts this one.
+    """Return the schema of a model with a price for facts its own fit found, so that a later fit counts this one.
 
-    What the fit paid for first goes under the same price, which is that of the whole fit.
+    Facts that the fit paid for first are included in the same price, which is that of the whole fit.
 
     Args:
-        found: As the model has it.
-        before: As the fit was given it, after what was paid for first.
-        records: What the ledger knows of the whole fit.
-        budget: Of the whole fit.
+        found: The schema of the model.
+        before: The schema given to the fit, after facts were paid for.
+        records: The ledger's records of the whole fit.
+        budget: The budget of the whole fit.
         ledger: Its ledger.
         reading: What was stated about reading the source.
     """
@@ -120,7 +119,7 @@ def with_own_price(
 
 
 def require_addable(prices: Iterable[Price], unit: Unit, ledger: Ledger | LedgerView) -> None:
-    """Refuse, before anything is spent, prices for other neighbours, or below what the ledger knows of them."""
+    """Refuse, before anything is spent, prices for other neighbours or below those in the ledger."""
     known = {fit.id: fit for fit in ledger.fits}
     faults = [fault for price in prices for fault in _faults(price, unit, known.get(price.fit))]
     if faults:
@@ -132,15 +131,15 @@ def _faults(price: Price, unit: Unit, record: FitRecord | None) -> list[str]:
     whom, here = ((x.neighbours, x.rows_per_person, x.votes, x.person) for x in (price, unit))
     if whom != here:
         return [
-            f"{paid} is for {_whom(*whom)}, but this fit is for {_whom(*here)}; such amounts do not add up: fit as the "
-            "facts were paid for, or pay for them again"
+            f"{paid} is for {_whom(*whom)}, but this fit is for {_whom(*here)}; they cannot be added: use the same "
+            "setting as for the facts, or pay for them again"
         ]
     if record is not None and (record.unit != unit or _understated(price, record)):
-        return [f"{paid} is less than its ledger says that it cost: restore the schema that was paid for"]
+        return [f"{paid} is less than its cost in the ledger: restore the schema that was paid for"]
     if record is not None and fingerprint_parts(record)[1] != stated_digest(price.reading, price.kept):
         return [
-            f"{paid} lists other stated facts that were kept, or another way to read the rows, than its ledger knows "
-            "of: restore the schema that was paid for"
+            f"{paid} lists other kept facts, or another way to read the rows, than its ledger: restore the schema that "
+            "was paid for"
         ]
     return []
 
@@ -148,7 +147,7 @@ def _faults(price: Price, unit: Unit, record: FitRecord | None) -> list[str]:
 def _understated(price: Price, record: FitRecord) -> bool:
     total = fit_total(record)
     pairs = ((total.epsilon, price.epsilon), (total.delta, price.delta), (total.rho, price.rho))
-    return any(exceeds(spent, stated) for spent, stated in pairs)
+    return any(exceeds_limit(spent, stated) for spent, stated in pairs)
 
 
 def _whom(neighbours: str, rows: int, votes: bool, person: str | None) -> str:

@@ -1,4 +1,4 @@
-"""A prior: a public table, or the model of one, turned into counts that a fit may lean on."""
+"""Priors: a public table, or the model of one, as counts that a fit shrinks towards."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from sklar.model.pairs.grouping import group_cells
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import read_model
 from sklar.private.public import PublicRows, open_public, public_columns, queried_files, same_memory, same_table
-from sklar.schema.address import is_pattern, without_secrets
+from sklar.schema.address import is_pattern, remove_secrets
 from sklar.schema.columns import Column
 from sklar.schema.coordinates import coordinates
 from sklar.schema.prior import PublicColumn, PublicPrior
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
-MOST_GROUPS, LEAST_GROUPS = 32, 6
-"""Groups of a column in tables of pairs: more tell dependence closer, and a public table of few rows fills no more."""
-MOST_CELLS = 2_000_000
-"""Cells of all tables of pairs together: with many columns they are coarser."""
-MODEL_ROWS = 50_000
-"""Rows that are drawn from a model that is a prior, with a fixed seed."""
+MAX_GROUPS, MIN_GROUPS = 32, 6
+"""Groups of a column in tables of pairs: more describe dependence better, but need more public rows."""
+MAX_PAIR_CELLS = 2_000_000
+"""Maximum number of cells of all tables of pairs together: with many columns they are coarser."""
+PRIOR_MODEL_ROWS = 50_000
+"""Rows that are drawn, with a fixed seed, from a model that serves as a prior."""
 MODEL_SUFFIX = ".sklar"
 
 
@@ -42,9 +42,9 @@ class Prior:
     """A table or model that the custodian declares public, and who vouches for it.
 
     Attributes:
-        data: What `fit` takes as data, a model, or the path of a model file.
-        name: What it is called in the claim; by default the name of its file.
-        by: Who vouches that it is public.
+        data: Data as in `fit`, a model, or the path of a model file.
+        name: Its name in the claim; by default the name of its file.
+        by: The person who vouches that it is public.
     """
 
     data: Any
@@ -53,7 +53,7 @@ class Prior:
 
 
 def as_prior(prior: Any) -> Prior | None:
-    """What was given, with its name; a model file is read."""
+    """Return a prior with its name; a model file is read."""
     if prior is None:
         return None
     given = prior if isinstance(prior, Prior) else Prior(data=prior)
@@ -61,16 +61,16 @@ def as_prior(prior: Any) -> Prior | None:
 
 
 def require_public(prior: Prior, data: Any, schema: Schema, read: ReadOptions, charged: Sequence[str]) -> None:
-    """Refuse, before anything is spent, a prior that is the private table or tells nothing of its columns."""
+    """Refuse, before anything is spent, a prior that is the private table or has none of its columns."""
     tables = (data, *cast("Mapping[str, Any]", data).values()) if isinstance(data, Mapping) else (data,)
     if any(_same(prior.data, one, read) for one in tables):
         raise UsageError(
-            "the prior is the private table itself, or a copy or a part of it: a prior is taken to be public, and "
-            "nothing in it is protected"
+            "the prior is the private table itself, or a copy or a part of it: a prior must be public, since nothing "
+            "in it is protected"
         )
     if isinstance(prior.data, Model):
         if not prior.data.claim.guarantee:
-            raise UsageError("the prior is a model that promises nothing; rows of it may be a prior if they are public")
+            raise UsageError("the prior is a model without a guarantee; only public rows of it can be a prior")
         if prior.data.fit_facts.get("fit") in charged:
             raise UsageError(
                 "the prior is a model of the same rows, by this ledger: what it cost would be missing from the claim"
@@ -79,7 +79,7 @@ def require_public(prior: Prior, data: Any, schema: Schema, read: ReadOptions, c
     else:
         common = public_columns(prior.data, schema, read)
     if not common:
-        raise UsageError("the prior has none of the columns of the schema, so it tells nothing about them")
+        raise UsageError("the prior has none of the columns of the schema")
 
 
 def count_prior(prior: Prior, schema: Schema, read: ReadOptions) -> PublicPrior:
@@ -87,12 +87,13 @@ def count_prior(prior: Prior, schema: Schema, read: ReadOptions) -> PublicPrior:
     data, promise = prior.data, ""
     if isinstance(data, Model):
         promise = f"{data.claim.label}, for {data.claim.protected}"
-        data = data.sample(MODEL_ROWS, seed=0).select(list(_common(data, schema)))
+        data = data.sample(PRIOR_MODEL_ROWS, seed=0).select(list(_common(data, schema)))
     with open_public(data, schema, read) as public:
         if not public.rows:
             raise UsageError("the prior has no rows")
         columns = _columns(public, schema)
-        tables = [((a.name, b.name), (_lookup(a), _lookup(b))) for a, b in combinations(columns, 2)]
+        lookups = {column.name: column.groups.astype(np.int32) for column in columns}
+        tables = [((a, b), (lookups[a], lookups[b])) for a, b in combinations(lookups, 2)]
         counts = public.count(tables) if tables else []
         flat = np.concatenate([table.ravel() for table in counts]) if counts else np.zeros(0, np.int64)
         return PublicPrior(
@@ -103,25 +104,21 @@ def count_prior(prior: Prior, schema: Schema, read: ReadOptions) -> PublicPrior:
 def _columns(public: PublicRows, schema: Schema) -> tuple[PublicColumn, ...]:
     by = coordinates(schema).schema
     pairs = max(len(public.names) * (len(public.names) - 1) // 2, 1)
-    most = int(np.clip(sqrt(MOST_CELLS / pairs), LEAST_GROUPS, MOST_GROUPS))
+    most = int(np.clip(sqrt(MAX_PAIR_CELLS / pairs), MIN_GROUPS, MAX_GROUPS))
     counts = public.count([((name,), None) for name in public.names])
     named = zip(public.names, counts, strict=True)
     return tuple(PublicColumn(name=name, counts=own, groups=_groups(by[name], own, most)) for name, own in named)
 
 
 def _groups(column: Column, counts: Ints, most: int) -> Ints:
-    """Groups of base codes with about as many public rows; nulls stay alone."""
+    """Return groups of base codes with about equal numbers of public rows; nulls stay alone."""
     scale = lay_out(np.arange(len(counts)), counts, len(counts), nominal=not column.ordered)
     alone = column.ordered and column.null_code == len(counts) - 1
     return group_cells(scale, most, 0.0, last_alone=alone).lookup
 
 
-def _lookup(column: PublicColumn) -> np.ndarray:
-    return column.groups.astype(np.int32)
-
-
 def _common(model: Model, schema: Schema) -> tuple[str, ...]:
-    """Columns that a model has as the schema has them: others mean something else."""
+    """Return the columns that a model and the schema share, with the same kind."""
     there = model.schema
     return tuple(n for n in schema.modelled if n in there and there[n].modelled and there[n].kind == schema[n].kind)
 
@@ -134,7 +131,7 @@ def _loaded(data: Any) -> Any:
 
 def _name(data: Any) -> str:
     if isinstance(data, str | PathLike):
-        return Path(without_secrets(os.fspath(data))).name
+        return Path(remove_secrets(os.fspath(data))).name
     return "a model" if isinstance(data, Model) else "a table in memory"
 
 
@@ -152,7 +149,7 @@ def _same_place(one: Any, other: Any, read: ReadOptions) -> bool:
 
 
 def _files(data: Any) -> list[str]:
-    """The files that a path or a pattern leads to; none for everything else."""
+    """Return the files of a path or a pattern; none for other data."""
     if not isinstance(data, str | PathLike):
         return []
     path = os.fspath(data)

@@ -1,4 +1,4 @@
-"""Fit a private model: check the request, open the books, pay for facts, reserve, run the method, claim."""
+"""Fit a private model: validate the request, open the ledger, pay for facts, reserve, run the method, claim."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import plan_events
 from sklar.accounting.ledger import FitRecord, Ledger
-from sklar.accounting.unit import Neighbours, Unit, unit_of
+from sklar.accounting.unit import Neighbours, Unit, make_unit
 from sklar.errors import BudgetError, FlatColumnWarning, TableTooLargeError, UsageError, warn_user
 from sklar.methods.evidence import Setting, measure_all
 from sklar.methods.facts.marks import with_found_digits
 from sklar.methods.method import Method, as_if_paid
 from sklar.notebook import notebook_bar
-from sklar.pipeline.accept import Criteria, refusal
+from sklar.pipeline.accept import Criteria, not_accepted
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.claim import declared_digest, make_claim, settings_digest
-from sklar.pipeline.fit.paid import OpenWall, Paid, PaidStage, paid_first
+from sklar.pipeline.fit.paid import Paid, PaidStage, SessionOpener, paid_first
 from sklar.pipeline.fit.prices import require_addable, stated_digest, step_costs, with_own_price
 from sklar.pipeline.fit.prior import count_prior, require_public
 from sklar.pipeline.fit.request import DEFAULT_DELTA, FitRequest, fit_request
@@ -42,18 +42,18 @@ from sklar.pipeline.model_file import Stored
 from sklar.pipeline.versions import versions
 from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.requests import check_step
-from sklar.private.session import Conditions, Reservation, Session, one_moment, open_session
-from sklar.release.measurements import Recorded, record_line
+from sklar.private.session import Conditions, Reservation, Session, hold_snapshot, open_session
+from sklar.release.measurements import Recorded, encode_step
 from sklar.sample.rng import generator
 from sklar.schema.coordinates import coordinates
-from sklar.schema.persons.person import declared_of
+from sklar.schema.persons.person import list_declared
 from sklar.schema.persons.tables import Tables
 from sklar.schema.prior import PublicPrior
 from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema, schema_to_toml
 
 BASELINE_FIT = "sklar.lab.baselines.fit"
-"""Where methods without a guarantee are fitted: imported by name, so that a private fit never reaches it."""
+"""Module that fits methods without a guarantee: imported by name, so that a private fit never reaches it."""
 
 
 def fit(
@@ -79,37 +79,37 @@ def fit(
     accept: Criteria | Mapping[str, Any] | str | PathLike[str] | None = None,
     **options: Any,
 ) -> Model:
-    """Learn a model of a table: a private one, or, said so with `no_guarantee`, one of a method that promises nothing.
+    """Fit a model to a table: a private one or, with `no_guarantee`, one of a method without a guarantee.
 
     Args:
         data: A file (CSV, TSV, Parquet, Arrow) or a folder of them, the URL of a table in a database, a data frame
-            (also of Spark), or anything that speaks Arrow.
+            (also of Spark), or any object with the Arrow interface.
         schema: Public facts about the columns, or the path of a schema file. For `Tables` the data are a mapping of
             both tables, a folder with a file for each, or a database. Without one, kinds, bounds and labels are
             measured and paid for from the budget: only the names and the number of columns are taken as public.
         method: A name from `sklar methods`, or a `Method` of your own; the DP vine by default.
         epsilon: The privacy budget. It has no default: choose it.
-        delta: What may be added to exp(epsilon) times a probability; 0 means Laplace noise only.
-        ledger: The ledger to charge, or its file, which must exist. By default FILE.ledger beside a file (made without
-            a cap if need be, with a warning), and none beyond this fit for frames.
-        neighbours: "add-remove" or "replace"; by default what the ledger says, else what the method prefers.
-        rows_per_person: The most rows any one person has in the table.
-        target: A column that users will predict (public knowledge); some methods move budget to it.
+        delta: The delta of (epsilon, delta)-differential privacy; 0 means Laplace noise only.
+        ledger: The ledger to charge, or its file, which must exist. By default FILE.ledger beside a file (created
+            without a cap if it does not exist, with a warning); for frames, one in memory for this fit.
+        neighbours: "add-remove" or "replace"; by default that of the ledger, else that of the method.
+        rows_per_person: The maximum number of rows of one person in the table.
+        target: A column that users will predict (public knowledge); some methods give it more budget.
         prior: A public table of the same columns (or some of them), the model of one or its file, or a `Prior` that
-            names who vouches for it. The fit leans on it as far as its own releases bear it out. It is taken to be
-            public: nothing in it is protected, and what it tells goes into the model file.
+            names who vouches for it. The fit shrinks towards it to the extent that its own measurements agree with it.
+            Nothing in it is protected, and its counts are stored in the model file.
         rho: A zCDP budget instead of epsilon.
-        no_guarantee: Must be True for methods that promise nothing, and only for those.
-        new_ledger: Make the named ledger, without a cap, if it does not exist.
-        resume: Take up an unfinished fit of the same settings, if the ledger has one.
+        no_guarantee: Must be True for methods without a guarantee, and only for those.
+        new_ledger: Create the named ledger, without a cap, if it does not exist.
+        resume: Resume an unfinished fit of the same settings, if the ledger has one.
         read: How to read the source.
         seed: Refused for private methods: seeded noise would void the guarantee. Seed the samples instead.
-        pay_share: Share of the budget that pays for the facts which the schema marks "pay", if any; by default a tenth,
-            or what columns of unknown kinds need.
-        check_share: Share of the budget for tables that the model is not fitted to, and that check it in its report;
+        pay_share: Share of the budget for facts that the schema marks "pay", if any; by default a tenth, or what
+            columns of unknown kinds need.
+        check_share: Share of the budget for tables that the model is not fitted to and that check it in its report;
             none by default.
         accept: Criteria (typical_error, auc_gap, contradictions, confidence), or a TOML file of them, that the model
-            must meet on those tables; or it is not released (`NotAcceptedError`), and the budget is spent all the same.
+            must meet on those tables. Otherwise it is not released (`NotAcceptedError`), and the budget is still spent.
         options: Options of the method.
 
     Returns:
@@ -132,9 +132,9 @@ def fit(
 
 @contextmanager
 def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model]:
-    """As `fit`, but the fit stays open in the ledger until the block ends.
+    """Fit as `fit` does, in a context: the fit stays open in the ledger until the block ends.
 
-    Save the model inside the block: if that fails, say for a full disk, the same fit can be resumed at no further cost.
+    Save the model inside the block: if that fails, as on a full disk, the same fit can be resumed at no further cost.
     """
     if not request.private:
         yield importlib.import_module(BASELINE_FIT).fit_baseline(request)
@@ -148,14 +148,14 @@ def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model
         reasons = claimed.unmet(request.accept) if request.accept is not None else ()
         if not reasons:
             yield claimed
-    if reasons:  # closed in the ledger first: it cannot be taken up again
-        raise refusal(reasons)
+    if reasons:  # the ledger entry is closed first: the fit cannot be resumed
+        raise not_accepted(reasons)
 
 
 def releases(request: FitRequest, last: str | None = None, noise: NoiseSource = SYSTEM) -> tuple[Recorded, ...]:
-    """Run a private fit for its releases alone, as an audit does: no model is built after the step called `last`.
+    """Run a private fit for its releases alone, as an audit does, up to the step labelled `last`; build no model.
 
-    All that is released until then is charged, measured and recorded as in any fit.
+    Everything released until then is charged, measured and recorded as in any fit.
     """
     with _opened(request, noise) as opened, _paid(opened) as paid, _reserved(opened, paid) as (session, setting):
         measure_all(opened.method.ask, setting, session.door, last)
@@ -164,7 +164,7 @@ def releases(request: FitRequest, last: str | None = None, noise: NoiseSource = 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Opened:
-    """A request that was found in order, the books it is charged to, and the rows as of one moment."""
+    """A validated request, the ledger it is charged to, and one snapshot of the rows."""
 
     request: FitRequest
     data: Any
@@ -178,7 +178,7 @@ class _Opened:
 
 @contextmanager
 def _opened(request: FitRequest, noise: NoiseSource) -> Generator[_Opened]:
-    """Open the books, after everything that needs none of them was checked."""
+    """Open the ledger, after everything that does not need it was checked."""
     method, settings = request.private_method()
     budget = request.budget(method)
     warn_of_large_epsilon(budget)
@@ -186,12 +186,12 @@ def _opened(request: FitRequest, noise: NoiseSource) -> Generator[_Opened]:
     sql = request.read.sql
     book = open_book(request.data, request.ledger, preferred, new_ledger=request.new_ledger, sql=sql)
     relation, nulls = request.neighbours or book.header.neighbours, request.read.null_values
-    unit = unit_of(request.schema.person, relation, request.rows_per_person, nulls)
+    unit = make_unit(request.schema.person, relation, request.rows_per_person, nulls)
     method.require_unit(unit)
     require_addable(request.schema.prices, unit, book)
     if request.prior is not None:
         require_public(request.prior, request.data, request.schema, request.read, [fit.id for fit in book.fits])
-    with one_moment(request.data, request.read) as data:
+    with hold_snapshot(request.data, request.read) as data:
         yield _Opened(
             request=request, data=data, method=method, settings=settings, budget=budget, book=book, unit=unit,
             noise=noise,
@@ -201,19 +201,19 @@ def _opened(request: FitRequest, noise: NoiseSource) -> Generator[_Opened]:
 def _paid(opened: _Opened) -> AbstractContextManager[Paid]:
     """Pay for the facts that the schema marks, if any."""
     request = opened.request
-    wall = open_wall(
+    opener = session_opener(
         opened.data, opened.book, opened.unit, resume=request.resume, read=request.read, noise=opened.noise,
         before=lambda rest: _prepared(opened, as_if_paid(request.schema), rest),
     )  # fmt: skip
     reading = request.read.assumptions
-    return paid_first(request.schema, opened.budget, opened.unit, request.pay_share, wall, opened.book, reading)
+    return paid_first(request.schema, opened.budget, opened.unit, request.pay_share, opener, opened.book, reading)
 
 
 @contextmanager
 def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Setting[Any]]]:
-    """Reserve what is left of the budget and open the Door; with it comes the setting of the fit."""
+    """Reserve the remaining budget and open the Door; yield it with the setting of the fit."""
     with ExitStack() as stack:
-        with _saying_what_was_paid(paid):
+        with _mention_paid_facts(paid):
             prepared = _prepared(opened, paid.schema, paid.rest, "".join(record.id for record in paid.records))
             opening = open_session(
                 opened.data, paid.schema, opened.book, prepared.reservation, resume=opened.request.resume,
@@ -224,7 +224,7 @@ def _reserved(opened: _Opened, paid: Paid) -> Generator[tuple[Session, Setting[A
 
 
 def session_setting(session: Session, options: Any, prior: PublicPrior | None = None) -> Setting[Any]:
-    """Return the setting of a fit under way."""
+    """Return the setting of an open fit."""
     record = session.record
     return Setting(
         schema=session.schema, options=options, allowance=record.allowance, unit=record.unit,
@@ -234,7 +234,7 @@ def session_setting(session: Session, options: Any, prior: PublicPrior | None = 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Prepared:
-    """A fit that only the rows and the cap can still refuse: its settings, its prior and what it reserves."""
+    """A fit ready to reserve its budget: only the rows and the cap can still refuse it."""
 
     method: Method[Any]
     settings: Any
@@ -243,7 +243,7 @@ class _Prepared:
     counted: Schema
 
     def admit(self, rows: int | None) -> None:
-        """Refuse what cannot succeed, given the number of persons where it is public."""
+        """Refuse a fit that cannot succeed, given the number of persons if it is public."""
         allowance, unit = self.reservation.allowance, self.reservation.unit
         for line in self.method.require_possible(self.counted, self.settings, allowance, unit, rows):
             inside = line.noise.scale / (line.resolution * unit.resolution)
@@ -251,13 +251,13 @@ class _Prepared:
 
 
 def _prepared(opened: _Opened, schema: Schema, budget: Budget, paid: str = "") -> _Prepared:
-    """Everything about a fit by this schema and budget that is decided before it reserves anything.
+    """Return a fit with this schema and budget as it is decided before anything is reserved.
 
-    `paid` names the measurement of facts that the fit goes on from.
+    `paid` identifies the measurement of facts that the fit continues from.
     """
     request, settings = opened.request, opened.method.settle(opened.settings, budget)
-    if request.target is not None:  # named by what bounds make of it, which may have just been paid for
-        settings = dataclasses.replace(settings, target=coordinates(schema).telling(request.target))
+    if request.target is not None:  # its coordinate depends on bounds, which may have just been measured
+        settings = dataclasses.replace(settings, target=coordinates(schema).find_coordinate(request.target))
     prior = None if request.prior is None else count_prior(request.prior, schema, request.read)
     stated = stated_digest(request.read.assumptions) + declared_digest(_declared(request, prior))
     return _Prepared(
@@ -270,21 +270,21 @@ def _prepared(opened: _Opened, schema: Schema, budget: Budget, paid: str = "") -
 
 
 @contextmanager
-def _saying_what_was_paid(paid: Paid) -> Generator[None]:
-    """Add to a refusal after facts were paid for that these, and nothing else, were charged."""
+def _mention_paid_facts(paid: Paid) -> Generator[None]:
+    """Add to a refusal after facts were paid for that only these were charged."""
     try:
         yield
     except (UsageError, BudgetError, TableTooLargeError) as error:
         if paid.records:
             error.args = (
-                f"{error}. Only measuring the facts of the schema was charged; a fit with the same epsilon, delta and "
-                "pay_share that has a ledger file uses them again at no further cost",
+                f"{error}. Only the measurement of the schema's facts was charged; a fit with the same epsilon, delta "
+                "and pay_share and a ledger file uses them again at no further cost",
             )
         raise
 
 
 def _claimed(opened: _Opened, paid: Paid, session: Session, setting: Setting[Any], model: Any) -> Model:
-    """The model with what is promised about it."""
+    """Return the model with its claim."""
     warn_of_weak_margins(session.recorded)
     warn_of_large_delta(opened.budget, model.rows_estimate)
     warn_of_copied_prior(setting.prior, session.recorded)
@@ -293,42 +293,29 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, setting: Setting[Any
     reading = opened.request.read.assumptions
     found = with_own_price(found, paid.schema, records, opened.budget, opened.book, reading).without_notes()
     prior = setting.prior
-    stored = Stored(
-        schema=found,
-        claim=make_claim(
-            found,
-            opened.method,
-            records,
-            opened.budget,
-            opened.book,
-            reading,
-            prior,
-            criteria=opened.request.accept is not None,
-        ),
-        fit=_fit_facts(opened, setting, session, paid),
-        recorded=session.recorded,
-        model=model,
-        prior=prior,
-    )
+    criteria = opened.request.accept is not None
+    claim = make_claim(found, opened.method, records, opened.budget, opened.book, reading, prior, criteria=criteria)
+    facts = _fit_facts(opened, setting, session, paid)
+    stored = Stored(schema=found, claim=claim, fit=facts, recorded=session.recorded, model=model, prior=prior)
     for sentence in flat_columns(stored):
         warn_user(sentence, FlatColumnWarning)
     return Model(stored)
 
 
-def open_wall(
+def session_opener(
     data: Any, book: Ledger, unit: Unit, *, resume: bool, read: ReadOptions, noise: NoiseSource = SYSTEM,
     before: Callable[[Budget], _Prepared] | None = None,
-) -> OpenWall:  # fmt: skip
-    """What opens a Door over these rows for a measurement before the fit.
+) -> SessionOpener:  # fmt: skip
+    """Return a function that opens a Door over these rows for a measurement before the fit.
 
     Args:
-        data: What is read.
+        data: The source of the rows.
         book: The ledger that is charged.
-        unit: Whose privacy is protected.
-        resume: Whether to take up an unfinished measurement.
+        unit: The unit of privacy.
+        resume: Whether to resume an unfinished measurement.
         read: How the source is read.
-        noise: Where noise comes from.
-        before: The fit that follows with what is left of the budget: if it cannot succeed, nothing is measured.
+        noise: The source of noise.
+        before: Prepares the fit that follows with the remaining budget: if it cannot succeed, nothing is measured.
     """
 
     def opened(
@@ -357,7 +344,7 @@ def open_wall(
 
 
 def fresh_seed() -> int:
-    """A seed for the post-processing (never for noise), recorded so that a resumed fit comes to the same model."""
+    """Return a seed for the post-processing (never for noise), recorded so that a resumed fit gives the same model."""
     return secrets.randbits(63)
 
 
@@ -377,12 +364,12 @@ def _reservation(opened: _Opened, schema: Schema, budget: Budget, options: Any, 
 
 
 def _declared(request: FitRequest, prior: PublicPrior | None) -> dict[str, Any]:
-    """What was declared before anything was measured, as the model file tells it; nothing by default."""
+    """Return what was declared before anything was measured, as the model file stores it; empty by default."""
     return {
         **({"check_share": request.check_share} if request.check_share else {}),
         **({"accepted": request.accept.to_dict()} if request.accept is not None else {}),
         **({} if prior is None else {"prior": prior.digest}),
-        **({} if request.schema.person is None else {"person": declared_of(request.schema.person)}),
+        **({} if request.schema.person is None else {"person": list_declared(request.schema.person)}),
     }
 
 
@@ -406,11 +393,11 @@ def _fit_facts(opened: _Opened, setting: Setting[Any], session: Session, paid: P
 
 
 def _bought(stage: PaidStage) -> dict[str, Any]:
-    # The queries follow from the schema that was asked by, which is told: only the values need be kept.
+    # The queries follow from the schema with placeholders, which is stored: only the values need be kept.
     return {
         "asked": schema_to_toml(stage.asked),
         "notes": stage.notes,
-        "releases": [record_line(step) for step in stage.session.recorded],
+        "releases": [encode_step(step) for step in stage.session.recorded],
         "label_weight": stage.label_weight,
         **_reserved_amounts(stage.session.record),
     }

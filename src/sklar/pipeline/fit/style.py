@@ -1,4 +1,4 @@
-"""The style of a text file that an output is to follow: from its header and from public facts, never from its cells."""
+"""The text style that an output copies from another file: from its header and from public facts, never its cells."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def like_dialect(like: str | PathLike[str], read: ReadOptions) -> tuple[str, str]:
-    """(delimiter, encoding) of a text file, by what was stated about it and its header line."""
+    """Return (delimiter, encoding) of a text file, from what was stated about it and its header line."""
     found = text_dialect(like, read)
     if found is None:
-        raise UsageError("the output follows a text file: the table to follow is none")
+        raise UsageError("the output can only copy the style of a text file, and the given table is not one")
     return found
 
 
 def style_of(schema: Schema, dialect: tuple[str, str]) -> TextStyle:
-    """How the output is written: reals have the decimal sign that the formats of the schema state."""
+    """Return the style of the output: reals have the decimal sign of the number formats in the schema."""
     from sklar.export.write import TextStyle
 
     stated = [column.format for column in schema.values() if isinstance(column, Integer | Real) and column.format]

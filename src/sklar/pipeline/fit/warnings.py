@@ -1,4 +1,4 @@
-"""What is said aloud beside a fit: noise that drowns the rows, promises that are weak, rows that are not the same."""
+"""Warnings of a fit: margins below the noise level, weak guarantees, changed rows."""
 
 from __future__ import annotations
 
@@ -16,79 +16,75 @@ from sklar.release.measurements import Measurement, Recorded, Release
 from sklar.schema.prior import PublicPrior
 
 MIN_TOTAL_SIGMAS = 3.0
-"""A histogram whose total is not this many standard deviations above zero carries no signal."""
+"""A histogram is significant if its total is this number of standard deviations above zero."""
+LARGE_EPSILON = 10.0
+"""Above this a single person may be e^10, about 22,000, times as likely to have caused an output as not."""
+COPY_STDS = 4.0
+"""Standard deviations of pure noise by which the squared differences from a copy may exceed their mean: noise alone
+exceeds that in about one fit of 30,000."""
+MIN_SAMPLING_EXCESS = 3.0
+"""Factor by which another sample of the same size must be expected to exceed that limit; otherwise there is no warning.
+With 3, none of 54 other samples was taken for a copy (5 columns, 300 to 5,000 rows, epsilon 0.3 to 3), and all 12
+copies were detected for which it permits a decision (1,200 rows and more at epsilon 3)."""
 
 
 def weak_margins(recorded: Iterable[Recorded]) -> tuple[tuple[str, ...], int]:
-    """Columns none of whose released histograms stands out of its noise, and the number of columns with a histogram.
+    """Return columns without a significant histogram, and the number of columns with a histogram.
 
     The total of a histogram of k cells with noise of standard deviation s has standard deviation s sqrt(k). Only
-    released values are looked at.
+    released values are used.
     """
-    clear: dict[str, bool] = {}
+    found: dict[str, bool] = {}
     for step in recorded:
         for release in step.releases:
             if _is_histogram(release) and release.values.size > 1:
                 significant = release.values.sum() > MIN_TOTAL_SIGMAS * release.noise.std * np.sqrt(release.values.size)
                 name = release.query.columns[0]
-                clear[name] = clear.get(name, False) or bool(significant)
-    return tuple(name for name, significant in clear.items() if not significant), len(clear)
+                found[name] = found.get(name, False) or bool(significant)
+    return tuple(name for name, significant in found.items() if not significant), len(found)
 
 
 def warn_of_weak_margins(recorded: Iterable[Recorded]) -> None:
-    """Warn if half of the margins, or more, carry no signal."""
+    """Warn if half of the margins, or more, are below the noise level."""
     weak, columns = weak_margins(recorded)
     if not weak or 2 * len(weak) < columns:
         return
     named = ", ".join(weak[:5]) + (", ..." if len(weak) > 5 else "")
     warn_user(
-        f"the margins of {len(weak)} of {columns} columns carry no signal ({named}): at this budget the noise is "
-        "larger than the table, so the synthetic rows say next to nothing. Use a larger epsilon, fewer columns or "
-        "more rows.",
+        f"the margins of {len(weak)} of {columns} columns are below the noise level ({named}): at this budget the "
+        "noise is larger than the table, so the synthetic rows contain almost no information. Use a larger "
+        "epsilon, fewer columns or more rows.",
         NoSignalWarning,
     )
 
 
-LARGEST_EPSILON = 10.0
-"""Above this a single person may be e^10, about 22,000, times as likely to have caused an output as not."""
-
-
 def warn_of_large_epsilon(budget: Budget) -> None:
-    """Before anything is spent."""
+    """Warn of a weak guarantee before anything is spent."""
     epsilon = rho_to_epsilon(budget.rho or 0.0, budget.delta) if budget.epsilon is None else budget.epsilon
-    if epsilon > LARGEST_EPSILON:
+    if epsilon > LARGE_EPSILON:
         warn_user(
-            f"epsilon = {epsilon:.4g} protects nobody much: what anyone concludes may be exp({epsilon:.4g}) times as "
-            f"likely with a person as without. Epsilons of about 1 are usual, and {LARGEST_EPSILON:g} is a lot.",
+            f"epsilon = {epsilon:.4g} is a weak guarantee: any conclusion may be exp({epsilon:.4g}) times as likely "
+            f"with a person as without. Epsilons of about 1 are usual, and {LARGE_EPSILON:g} is large.",
             WeakPromiseWarning,
         )
 
 
 def warn_of_large_delta(budget: Budget, noisy_rows: int) -> None:
-    """After the fit, once there is a noisy number of rows (the number itself where it is public)."""
+    """Warn of a large delta after the fit, when there is a noisy number of rows (the number itself if public)."""
     if noisy_rows >= 1 and budget.delta > 1 / noisy_rows:
         warn_user(
-            f"delta = {budget.delta:g} is more than one over the number of rows (about {noisy_rows:,}): to publish the "
-            "row of a person picked at random would keep such a promise. Use a delta far below, as 1e-9.",
+            f"delta = {budget.delta:g} is more than one over the number of rows (about {noisy_rows:,}): publishing the "
+            "row of a random person would satisfy such a guarantee. Use a much smaller delta, as 1e-9.",
             WeakPromiseWarning,
         )
-
-
-COPY_STDS = 4.0
-"""Standard deviations of pure noise by which the squared differences from a copy may exceed their mean: noise alone
-exceeds that in about one fit of 30,000."""
-MIN_SAMPLING_EXCESS = 3.0
-"""How far beyond that limit another sample of the same size must be expected, or nothing is said. With 3, none of 54
-other samples was called a copy (5 columns, 300 to 5,000 rows, epsilon 0.3 to 3), and all 12 copies were that it lets be
-told (1,200 rows and more at epsilon 3)."""
 
 
 def warn_of_copied_prior(prior: PublicPrior | None, recorded: Iterable[Recorded]) -> None:
     """Warn if the released margins differ from the prior's by no more than their noise, as they would from a copy.
 
     In units of the noise variance, squared differences over c cells sum to about c for a copy. For another sample of n
-    rows of the same population, multinomial sampling adds 2 n (1 - sum p^2) / variance a column. Only released values
-    are looked at: whether the prior equals the rows is not asked.
+    rows of the same population, multinomial sampling adds 2 n (1 - sum p^2) / variance per column. Only released values
+    are used; the prior is not compared with the rows.
     """
     cells = excess = expected = 0.0
     for release, public in _margins_of_both(prior, recorded):
@@ -99,15 +95,15 @@ def warn_of_copied_prior(prior: PublicPrior | None, recorded: Iterable[Recorded]
     limit = COPY_STDS * float(np.sqrt(2 * cells))
     if excess <= limit and expected > MIN_SAMPLING_EXCESS * limit:
         warn_user(
-            "the prior agrees with the noisy counts of the private table, its number of rows included, as a copy of it "
-            "would. Nothing protects a prior, and the model file holds its counts: publish nothing of this model "
+            "the prior agrees with the noisy counts of the private table, including its number of rows, as a copy "
+            "would. A prior is not protected, and the model file contains its counts: publish nothing of this model "
             "unless the prior is really another, public table.",
             WeakPromiseWarning,
         )
 
 
 def _margins_of_both(prior: PublicPrior | None, recorded: Iterable[Recorded]) -> Generator[tuple[Measurement, Ints]]:
-    """The releases of single columns on base codes, with the prior's counts of the same column."""
+    """Yield the releases of single columns on base codes, with the prior's counts of the same column."""
     for release in (release for step in recorded for release in step.releases):
         if prior is None or not _is_histogram(release):
             continue
@@ -117,14 +113,14 @@ def _margins_of_both(prior: PublicPrior | None, recorded: Iterable[Recorded]) ->
 
 
 def _is_histogram(release: Release) -> TypeGuard[Measurement]:
-    """Whether a release counts a single column."""
+    """Return whether a release counts a single column."""
     return isinstance(release, Measurement) and isinstance(release.query, Counts) and len(release.query.columns) == 1
 
 
 def warn_of_new_moment() -> None:
-    """Warn that a fit goes on with another moment of a database than the one it began with."""
+    """Warn that a resumed fit reads another snapshot of a database than the one it began with."""
     warn_user(
-        "this fit was cut short before and goes on now: what was measured then stays, and the rest is measured on the "
-        "table as it is now. Each release was charged; if the table changed in between, the model mixes both states.",
+        "this fit was interrupted and is resumed: earlier measurements are kept, and the rest is measured on the table "
+        "as it is now. Each release was charged; if the table changed in between, the model mixes both states.",
         NewMomentWarning,
     )

@@ -1,5 +1,5 @@
-"""The report that may be published: what a release is worth, told from releases, the model and public facts alone.
+"""The public report: quality of a release, computed from releases, the model and public facts alone.
 
-Start with `report`, which puts it together; `columns` and `pairs` are what it shows of single columns and of two, and
-`sentences` is what the first screen says.
+Start with `report`, which assembles it; `columns` and `pairs` have the findings on single columns and on pairs, and
+`sentences` the summary on the first screen.
 """

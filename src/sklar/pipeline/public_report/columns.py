@@ -1,4 +1,4 @@
-"""Single columns for the public report: released counts with error bands beside the model, and what can be asked."""
+"""Findings on single columns for the public report: released counts with error bands, the model, interval widths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.inference.checks.widths import COVERAGE, Width, column_width
+from sklar.inference.checks.widths import COVERAGE, Width, compute_widths
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.tables import partitions_of
 from sklar.model.margins.margin import Margin
@@ -21,28 +21,28 @@ from sklar.schema.confirming import describe_column
 from sklar.schema.grid import from_ticks
 from sklar.schema.numbers import Datetime, Integer, Real
 
-SHOWN = 12
-"""Labels of a column that are drawn; the rest is summed up."""
-MOST_CELLS = 48
-"""Cells of numbers that can be told apart in a drawing."""
-TICKS = 5
+MAX_LABELS_DRAWN = 12
+"""Maximum number of labels of a column in a chart; the last one sums up the rest."""
+MAX_CELLS_DRAWN = 48
+"""Maximum number of cells that can be distinguished in a chart."""
+AXIS_TICKS = 5
 MISSING = "missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnFinding:
-    """One column: its released histogram with bands, the model beside it, widths of intervals, and its error.
+    """One column: its released histogram with bands, the model's, interval widths, and its error.
 
     Attributes:
         what: Its facts in a few words.
-        labels: What each cell drawn holds.
-        released: Released shares of rows, which may be below zero.
+        labels: Labels of the cells.
+        released: Released shares of rows, which may be negative.
         bands: Half widths of their 95% intervals from the known noise.
         model: The model's shares.
-        ticks: Texts below the drawing, by place from 0 to 1.
-        width: Half widths of intervals for plain questions; None if no histogram was released.
-        unseen: The smallest shares of nulls and of a tail that are told from none.
-        error: Error of its released histogram, where noise fission could score it.
+        ticks: Axis labels, by position from 0 to 1.
+        width: Half widths of intervals for simple questions; None if no histogram was released.
+        unseen: The smallest detectable shares of nulls and of a tail.
+        error: Error of its released histogram, if noise fission could score it.
     """
 
     column: str
@@ -59,7 +59,7 @@ class ColumnFinding:
 
     @property
     def seen(self) -> str:
-        """What the drawing shows, in words."""
+        """Text alternative of the chart."""
         if not self.labels:
             return "no table of this column was released"
         top = int(np.argmax(self.model))
@@ -78,28 +78,31 @@ def column_finding(
     unseen: dict[str, float],
     error: ErrorScore | None,
 ) -> ColumnFinding:
-    """What is told about a column, from the released histograms of it and the model's shares of their cells."""
-    drawn = _drawn(column, tables, shares, rows)
+    """Return the finding on a column, from its released histograms and the model's shares of their cells."""
     return ColumnFinding(
-        column=name, what=describe_column(column), numeric=column.numeric, **drawn,
-        width=column_width(column, margin, tables, rows), unseen=unseen, error=error,
+        column=name, what=describe_column(column), numeric=column.numeric, **_chart(column, tables, shares, rows),
+        width=compute_widths(column, margin, tables, rows), unseen=unseen, error=error,
     )  # fmt: skip
 
 
-def _drawn(column: Column, tables: Sequence[Measurement], shares: Sequence[Floats], rows: float) -> dict[str, Any]:
-    """The histogram to draw: that whose cells share the rows most evenly, among those that can be drawn."""
+def _chart(column: Column, tables: Sequence[Measurement], shares: Sequence[Floats], rows: float) -> dict[str, Any]:
+    """Return the histogram to draw: the one of largest entropy among those that can be drawn."""
     if not tables:
         return dict.fromkeys(("labels", "released", "bands", "model", "ticks"), ())
     merged = [_cells(column, table) for table in tables]
-    even = [_evenness(share, cells) for share, cells in zip(shares, merged, strict=True)]
-    best = int(np.argmax([-1.0 if len(cells) > MOST_CELLS else one for one, cells in zip(even, merged, strict=True)]))
+    entropy = [
+        -1.0 if len(cells) > MAX_CELLS_DRAWN else _entropy(share, cells)
+        for share, cells in zip(shares, merged, strict=True)
+    ]
+    best = int(np.argmax(entropy))
     table, share, cells = tables[best], shares[best], merged[best]
     width = half_width(table.noise.kind, table.sigma, 1, COVERAGE) / rows
     model = np.array([share[groups].sum() for groups in cells])
     order = np.arange(len(cells)) if column.ordered else np.argsort(-model, kind="stable")
     kept = [cells[i] for i in order]
-    if not column.numeric and len(kept) > SHOWN:
-        kept = [*kept[: SHOWN - 1], [group for groups in kept[SHOWN - 1 :] for group in groups]]
+    if not column.numeric and len(kept) > MAX_LABELS_DRAWN:
+        rest = [group for groups in kept[MAX_LABELS_DRAWN - 1 :] for group in groups]
+        kept = [*kept[: MAX_LABELS_DRAWN - 1], rest]
     labels = [group_label(column, partitions_of(table)[0], groups) for groups in kept]
     return {
         "labels": tuple(labels),
@@ -110,14 +113,13 @@ def _drawn(column: Column, tables: Sequence[Measurement], shares: Sequence[Float
     }
 
 
-def _evenness(share: Floats, cells: Sequence[Sequence[int]]) -> float:
-    """Entropy of the shares of cells."""
+def _entropy(share: Floats, cells: Sequence[Sequence[int]]) -> float:
     mass = np.array([share[list(groups)].sum() for groups in cells])
     return float(-np.sum(np.where(mass > 0, mass * np.log(np.maximum(mass, 1e-300)), 0.0)))
 
 
 def _cells(column: Column, table: Measurement) -> list[list[int]]:
-    """Groups of a histogram that make one cell of the drawing: those of numbers that lie inside each other are one."""
+    """Return the groups that make up each cell of the chart: nested groups of numbers are one cell."""
     lookup = partitions_of(table)[0]
     groups = range(table.values.size)
     if not column.numeric:
@@ -141,7 +143,7 @@ def _cells(column: Column, table: Measurement) -> list[list[int]]:
 
 
 def group_label(column: Column, lookup: Lookup, groups: Sequence[int]) -> str:
-    """What the codes of some groups of a column are, in a word or two."""
+    """Return a short label for some groups of codes of a column."""
     codes = np.flatnonzero(np.isin(lookup, groups))
     values = codes[codes < column.value_cells]
     if not len(values):
@@ -157,8 +159,8 @@ def _value(column: Column, code: int) -> str:
     if isinstance(column, Labels):
         return str(column.values[code])
     if isinstance(column, Datetime):
-        moment = from_ticks(int(column.grid.starts[code]), column.resolution)
-        return moment.isoformat(" ", "minutes").removesuffix(" 00:00")
+        timestamp = from_ticks(int(column.grid.starts[code]), column.resolution)
+        return timestamp.isoformat(" ", "minutes").removesuffix(" 00:00")
     if isinstance(column, Integer | Real):
         value = column.grid.starts[code].item()
         return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"  # years without commas
@@ -166,8 +168,8 @@ def _value(column: Column, code: int) -> str:
 
 
 def axis_ticks(labels: Sequence[str], numeric: bool) -> tuple[tuple[float, str], ...]:
-    """Texts along an axis of cells: below the middle of labels, and below the beginning of some cells of numbers."""
+    """Return axis labels and their positions: at the middle of labels, at the beginning of some cells of numbers."""
     if not numeric:
         return tuple(((at + 0.5) / len(labels), label) for at, label in enumerate(labels))
-    step = max(1, len(labels) // TICKS)
+    step = max(1, len(labels) // AXIS_TICKS)
     return tuple((at / len(labels), label) for at, label in enumerate(labels) if at % step == 0)

@@ -1,4 +1,4 @@
-"""Pairs of columns for the public report: which carry a signal, which the model contradicts, and how far off it is."""
+"""Findings on pairs of columns for the public report: significant dependence, contradictions and errors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.inference.checks.residuals import Residual, residuals
+from sklar.inference.checks.residuals import Residual, compute_residuals
 from sklar.inference.checks.widths import COVERAGE
-from sklar.inference.columns import KnownRows
+from sklar.inference.columns import RowCount
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.tables import group_masses, measured_part, partitions_of
 from sklar.model.margins.margin import Margin
@@ -20,9 +20,8 @@ from sklar.pipeline.public_report.columns import axis_ticks, group_label
 from sklar.release.measurements import Measurement
 from sklar.schema.table import Schema
 
-CLEAR = 0.01
-"""A pair carries a signal if independent columns would give what was released more rarely than this, its tables
-counted: at most so many of the pairs named are independent ones."""
+SIGNIFICANCE_LEVEL = 0.01
+"""A pair is significantly dependent if its p-value under independence, corrected for its number of tables, is below."""
 Ticks = tuple[tuple[float, str], ...]
 
 
@@ -31,14 +30,14 @@ class PairFinding:
     """Two columns of which a table was released.
 
     Attributes:
-        signal: Whether the release tells them from independent columns.
-        p_value: How often independent columns would look as dependent.
+        signal: Whether the released table is significantly dependent.
+        p_value: The p-value under independence.
         contradicts: Whether the model contradicts one of its tables.
-        error: Error of its first table, where noise fission could score it.
+        error: Error of its first table, if noise fission could score it.
         noise: Half width of the 95% interval of one cell's share, from the known noise.
-        released: By how much the released shares exceed those of independent columns; cells of the first column down.
-        model: The same of the model.
-        ticks: Texts along both axes.
+        released: Released shares minus those of independent columns; cells of the first column down.
+        model: The model's shares minus those of independent columns.
+        ticks: Axis labels of both axes.
     """
 
     columns: tuple[str, str]
@@ -53,9 +52,9 @@ class PairFinding:
 
     @property
     def seen(self) -> str:
-        """What the drawing shows, in words."""
+        """Text alternative of the chart."""
         if not self.signal:
-            return "nothing stands out of the noise"
+            return "no significant dependence"
         up, across = np.unravel_index(int(np.argmax(self.model)), self.model.shape)
         more = f"{100 * self.model[up, across]:.1f} points more rows than if independent"
         gap = float(np.abs(self.released - self.model).max())
@@ -69,25 +68,25 @@ def pair_findings(
     shares: Sequence[Floats],
     checks: Sequence[Residual],
     errors: Mapping[tuple[str, tuple[str, ...]], ErrorScore],
-    rows: Sequence[KnownRows],
+    rows: Sequence[RowCount],
 ) -> tuple[PairFinding, ...]:
-    """One finding for each pair of columns of which a table was released, the clearest first."""
+    """Return one finding for each pair of columns of which a table was released, the most significant first."""
     dense = {margin.column: margin.dense() for margin in margins}
     pairs = [at for at, table in enumerate(tables) if len(table.query.columns) == 2]
     apart = [_independent(tables[at], dense) for at in pairs]
-    doubts = residuals([tables[at] for at in pairs], apart, [rows[at] for at in pairs], math.inf)
+    doubts = compute_residuals([tables[at] for at in pairs], apart, [rows[at] for at in pairs], math.inf)
     found: dict[tuple[str, ...], PairFinding] = {}
     for at, free, doubt in zip(pairs, apart, doubts, strict=True):
         table, columns = tables[at], (tables[at].query.columns[0], tables[at].query.columns[1])
-        if columns in found:  # a finer table of the same pair: two looks, and the clearer one counts twice
+        if columns in found:  # a finer table of the same pair: Bonferroni over both
             before = found[columns]
             p_value = min(1.0, 2.0 * min(before.p_value, doubt.p_value))
             bad = before.contradicts or checks[at].contradicts
-            found[columns] = replace(before, p_value=p_value, signal=p_value < CLEAR, contradicts=bad)
+            found[columns] = replace(before, p_value=p_value, signal=p_value < SIGNIFICANCE_LEVEL, contradicts=bad)
             continue
         found[columns] = PairFinding(
             columns=columns,
-            signal=doubt.p_value < CLEAR,
+            signal=doubt.p_value < SIGNIFICANCE_LEVEL,
             p_value=doubt.p_value,
             contradicts=checks[at].contradicts,
             error=errors.get((table.label, columns)),
@@ -100,7 +99,7 @@ def pair_findings(
 
 
 def _independent(table: Measurement, dense: Mapping[str, Floats]) -> Floats:
-    """Shares of the cells if both columns had nothing to do with each other."""
+    """Return the shares of the cells if both columns were independent."""
     first, second = (
         group_masses(partition, dense[column], size)
         for column, partition, size in zip(table.query.columns, partitions_of(table), table.values.shape, strict=True)

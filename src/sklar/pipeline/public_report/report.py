@@ -1,4 +1,4 @@
-"""The public report, put together: a model against its own releases, as findings, as plain data and as a page."""
+"""The public report: checks of a model against its own releases, as findings, as plain data and as a page."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from typing import Any
 
 from sklar.arrays import Floats
 from sklar.errors import UsageError
-from sklar.inference.checks.fission import ADDED, Fission, fission
+from sklar.inference.checks.fission import ADDED_VARIANCE, Fission, score_by_fission
 from sklar.inference.checks.held_out import HeldOut
 from sklar.inference.checks.residuals import (
-    FALSE_ALARMS,
+    MAX_FALSE_ALARM_RATE,
     MAX_MARGIN_SHIFT,
     Residual,
-    margin_shifts,
-    residuals,
+    compute_margin_shifts,
+    compute_residuals,
     rows_behind,
 )
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.fitted import Fitted
 from sklar.inference.tables import model_tables, shares_of_rows
-from sklar.pipeline.accept import found_out
+from sklar.pipeline.accept import check_held_out
 from sklar.pipeline.inspection import flat_columns, inspect_model
 from sklar.pipeline.model_file import Stored, model_digest
 from sklar.pipeline.public_report.columns import ColumnFinding, column_finding
 from sklar.pipeline.public_report.pairs import PairFinding, pair_findings
-from sklar.pipeline.public_report.sentences import doubted, trusted
+from sklar.pipeline.public_report.sentences import describe_limits, describe_strengths
 from sklar.pipeline.public_report.transitions import hidden_transitions
 from sklar.release.measurements import Measurement
 from sklar.report.page import public_page, write_public_page
@@ -40,14 +40,16 @@ from sklar.schema.confirming import describe_column
 MIN_DRAWN, MAX_DRAWN = 20_000, 50_000
 """Limits of the number of rows that are drawn from the model to count its tables on. Within them it is the number of
 rows of the table, so that drawing adds no more variance than the table's own rows have."""
-PICTURED = 12
-"""Pairs that are drawn, the clearest first."""
+MAX_PAIRS_DRAWN = 12
+"""Maximum number of pairs with a chart, the most significant first."""
+MAX_PRINTED_SENTENCES = 15
+"""Maximum number of sentences of each kind that `print` shows."""
 TEMPLATE = "public.html"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Checked:
-    """One released table against the model, for the list of all."""
+    """Comparison of one released table with the model."""
 
     columns: tuple[str, ...]
     label: str
@@ -59,24 +61,24 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PublicReport:
-    """What a release is worth, told from releases alone.
+    """Quality of a release, computed from releases alone. `page` and `html` render it.
 
     Attributes:
-        claim: The promise, one paragraph.
+        claim: The privacy claim, one paragraph.
         dictionary: Name and facts of every column.
-        trust: What may be trusted, in sentences.
-        doubt: What may not.
-        columns: Single columns.
-        pairs: Pairs of columns, the clearest first.
-        checked: Every released table against the model.
-        errors: Scores of noise fission; None if the noise is not Gaussian, or the method would not ask the same again.
-        held: The model against tables that were held back; None if none were.
-        accepted: The criteria that it had to meet on them to be released, if any were stated.
-        prior: Whether a public table helped.
-        false_alarms: How often at most any table at all is named although the rows come from the model.
-        max_shift: A column is named if rows of the model differ by more in a cell from the margin that releases give.
-        added: Noise variance that fission added to the half it fitted on, as a part of what was there.
-        digest: Recognizes the model.
+        trust: Sentences on what is accurate.
+        doubt: Sentences on what is not.
+        columns: Findings on single columns.
+        pairs: Findings on pairs of columns, the most significant first.
+        checked: Comparison of every released table with the model.
+        errors: Scores of noise fission; None if the noise is not Gaussian, or the method's queries would change.
+        held: Comparison with tables that were held back; None if none were.
+        accepted: The criteria that the model had to meet on them to be released, if any were stated.
+        prior: Whether a public table was used.
+        false_alarms: Maximum probability that any table is reported although the rows come from the model.
+        max_shift: A column is reported if a share of the model differs by more from the estimated margin.
+        added: Noise variance that fission added to the half it fitted on, relative to the existing one.
+        digest: Hash of the model.
     """
 
     claim: str
@@ -99,14 +101,21 @@ class PublicReport:
     drawn: int
     digest: str
 
+    def __str__(self) -> str:
+        strengths = [f"- {line}" for line in self.trust[:MAX_PRINTED_SENTENCES]]
+        limits = [f"- {line}" for line in self.doubt[:MAX_PRINTED_SENTENCES]]
+        more = len(self.doubt) - MAX_PRINTED_SENTENCES
+        limits += [f"- and {more} more; see .doubt"] if more > 0 else []
+        return "\n".join(["What is accurate:", *strengths, "What is not accurate:", *limits])
+
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """Return the report as plain data."""
         held = None if self.held is None else dataclasses.replace(self.held, squared=())
         return _plain(dataclasses.asdict(dataclasses.replace(self, held=held)))
 
     def page(self) -> str:
-        """The page, as text."""
-        return public_page(TEMPLATE, report=self, pictured=self.pairs[:PICTURED])
+        """Return the page, as text."""
+        return public_page(TEMPLATE, report=self, pictured=self.pairs[:MAX_PAIRS_DRAWN])
 
     def html(self, path: str | PathLike[str]) -> None:
         """Write the page; anyone may read it."""
@@ -114,7 +123,7 @@ class PublicReport:
 
 
 def public_path(path: str | PathLike[str]) -> str:
-    """Where the page about a model or a synthetic table goes if nobody says: beside it, as people.public.html."""
+    """Return the default path of the page about a model or synthetic table: beside it, as people.public.html."""
     return os.fspath(Path(path).with_suffix(".public.html"))
 
 
@@ -122,20 +131,19 @@ def public_report(stored: Stored) -> PublicReport:
     """Check a model against its own releases. The same model gives the same report, to the last digit shown.
 
     Raises:
-        UsageError: The model promises nothing, so that nothing about it may be published as private.
+        UsageError: The model has no guarantee, so that nothing about it may be published as private.
     """
     if not stored.claim.guarantee:
         raise UsageError(
-            f"a model of method '{stored.claim.method}' has no releases to report on: it was learned from rows without "
-            "any guarantee, and what is told about it may not be published as private. Use sklar evaluate, for the "
-            "custodian."
+            f"a model of method '{stored.claim.method}' has no privacy guarantee: a report on it may not be published "
+            "as private. Use sklar evaluate for a report to the custodian."
         )
     fitted, stream = stored.fitted, named_streams(stored.fit["seed"])
     tables = model_tables(fitted.schema, fitted.measurements)
     drawn = int(min(max(fitted.rows, MIN_DRAWN), MAX_DRAWN))
     shares = shares_of_rows(tables, fitted.schema, fitted.model.simulate_rounded(drawn, stream("report")))
-    errors = fission(fitted, drawn, stream("fission"))
-    held = None if fitted.held is None else found_out(fitted)
+    errors = score_by_fission(fitted, drawn, stream("fission"))
+    held = None if fitted.held is None else check_held_out(fitted)
     return _report(stored, fitted, tables, shares, errors, held, drawn)
 
 
@@ -149,7 +157,7 @@ def _report(
     drawn: int,
 ) -> PublicReport:
     rows = rows_behind(fitted, tables)
-    checks = residuals(tables, shares, rows, drawn, margin_shifts(fitted, tables, shares))
+    checks = compute_residuals(tables, shares, rows, drawn, compute_margin_shifts(fitted, tables, shares))
     scores = {(score.label, score.names): score for score in ([] if errors is None else errors.tables)}
     checked = [
         Checked(
@@ -166,12 +174,12 @@ def _report(
     return PublicReport(
         claim=str(stored.claim), label=stored.claim.label, method=stored.claim.method, rows=stored.model.rows_estimate,
         dictionary=tuple((name, describe_column(column)) for name, column in stored.schema.items()),
-        trust=tuple(trusted(columns, pairs, errors, held, stored.model.rows_estimate)),
-        doubt=(*flat_columns(stored), *doubted(columns, pairs, bad, hidden_transitions(fitted, pairs))),
+        trust=tuple(describe_strengths(columns, pairs, errors, held, stored.model.rows_estimate)),
+        doubt=(*flat_columns(stored), *describe_limits(columns, pairs, bad, hidden_transitions(fitted, pairs))),
         columns=columns, pairs=pairs, checked=tuple(checked), errors=errors,
         held=held,
         accepted=stored.fit.get("accepted", {}), prior=stored.prior is not None,
-        false_alarms=FALSE_ALARMS, max_shift=MAX_MARGIN_SHIFT, added=ADDED, drawn=drawn,
+        false_alarms=MAX_FALSE_ALARM_RATE, max_shift=MAX_MARGIN_SHIFT, added=ADDED_VARIANCE, drawn=drawn,
         digest=model_digest(stored)[:16],
     )  # fmt: skip
 
@@ -200,7 +208,7 @@ def _columns(
 
 
 def _plain(value: Any) -> Any:
-    """Arrays as lists, and tuples too."""
+    """Return arrays and tuples as lists, recursively."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if hasattr(value, "tolist"):

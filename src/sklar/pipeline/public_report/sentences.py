@@ -1,4 +1,4 @@
-"""What the first screen of the public report says, in sentences for people who are no statisticians."""
+"""Summary sentences of the public report, for readers who are not statisticians."""
 
 from __future__ import annotations
 
@@ -13,100 +13,104 @@ from sklar.pipeline.public_report.columns import ColumnFinding
 from sklar.pipeline.public_report.pairs import PairFinding
 from sklar.pipeline.public_report.transitions import HiddenTransitions
 
-NAMED = 4
-"""How many columns or pairs a sentence names."""
-NOTABLE = 0.002
-"""Nulls below a smaller share than this are not worth a sentence."""
+MAX_NAMES = 4
+"""Maximum number of columns or pairs that a sentence names."""
+MIN_UNSEEN_SHARE = 0.002
+"""Undetectable shares of nulls below this are not mentioned."""
 
 
-def trusted(
+def describe_strengths(
     columns: Sequence[ColumnFinding],
     pairs: Sequence[PairFinding],
     errors: Fission | None,
     held: HeldOut | None,
     rows: int,
 ) -> list[str]:
-    """What may be trusted."""
+    """Return sentences on what is accurate in the release."""
     said: list[str] = []
     widths = [column.width for column in columns if column.width is not None]
     if widths:
-        half, worth = np.median([w.share for w in widths]), np.median([w.worth for w in widths])
+        half, effective = np.median([w.share for w in widths]), np.median([w.effective_rows for w in widths])
         said.append(
-            f"A share of one column (say, of women) is right to about {_points(float(half))} of rows either way, "
-            "19 times of 20, on top of the luck of the draw that any table of this size has."
+            f"The share of rows with one value of a column is accurate to about ±{_points(float(half))} of rows (95% "
+            "confidence), in addition to the sampling error of any table of this size."
         )
         said.append(
-            f"For such a question the release is worth about {_rounded(worth)} rows of real people, of about {rows:,}: "
-            "privacy cost the rest."
+            f"For such a share the effective sample size is about {_rounded(effective)} rows, of about {rows:,} in the "
+            "real table: this is the cost of privacy."
         )
     if errors is not None and errors.pairs is not None:
         part = errors.pairs
-        what = "how two columns go together" if part.interaction else "tables of two columns"
-        said.append(f"In {what}, a cell of the model is typically off by {_off(part)}, measured without any row.")
+        what = "the dependence of two columns" if part.interaction else "tables of two columns"
+        said.append(
+            f"In {what}, a cell of the model is typically off by {_error(part)}, estimated from the release alone."
+        )
     if held is not None:
         said.append(
-            f"In {held.together.tables} tables that the model was never fitted to (random triples of columns, and "
-            f"ranges), a cell is typically off by {_off(held.together)}."
+            f"In {held.together.tables} tables that the model was not fitted to (random triples of columns, and "
+            f"ranges), a cell is typically off by {_error(held.together)}."
         )
-    clear = [pair for pair in pairs if pair.signal and not pair.contradicts]
-    if clear:
-        verb = "stands" if len(clear) == 1 else "stand"
-        said.append(f"{_count(len(clear), 'pair')} of columns {verb} clearly out of the noise: {_named(clear)}.")
+    significant = [pair for pair in pairs if pair.signal and not pair.contradicts]
+    if significant:
+        verb = "is" if len(significant) == 1 else "are"
+        count = _count(len(significant), "pair")
+        said.append(f"{count} of columns {verb} significantly dependent: {_names(significant)}.")
     return said
 
 
-def doubted(
+def describe_limits(
     columns: Sequence[ColumnFinding], pairs: Sequence[PairFinding], bad: Sequence[str], hidden: HiddenTransitions | None
 ) -> list[str]:
-    """What may not."""
+    """Return sentences on what is not accurate in the release."""
     said: list[str] = []
     if bad:
         said.append(f"The model contradicts what was released about {', '.join(bad)}: do not rely on it there.")
     if hidden is not None:
-        more = f" and {len(hidden.columns) - NAMED} more" if len(hidden.columns) > NAMED else ""
+        more = f" and {len(hidden.columns) - MAX_NAMES} more" if len(hidden.columns) > MAX_NAMES else ""
         stays = "" if hidden.kept is None else (
-            f", though a value stays as often as was measured (to within {_points(hidden.kept)}, 19 times of 20)"
+            f", though values stay unchanged as often as measured (±{_points(hidden.kept)}, 95% confidence)"
         )  # fmt: skip
         said.append(
             "Which value follows which, from one row of a person to the next, is below the noise level for "
-            f"{', '.join(hidden.columns[:NAMED])}{more}: synthetic rows draw the next one as if the last hardly "
-            f"mattered{stays}."
+            f"{', '.join(hidden.columns[:MAX_NAMES])}{more}: synthetic rows draw the next value nearly "
+            f"independently of the last{stays}."
         )
     silent = [pair for pair in pairs if not pair.signal]
     if silent:
         said.append(
-            f"{_count(len(silent), 'pair')} of columns {'carries' if len(silent) == 1 else 'carry'} no signal: "
-            f"{_named(silent)}. Synthetic rows may show them as unrelated although they are not."
+            f"{_count(len(silent), 'pair')} of columns {'shows' if len(silent) == 1 else 'show'} no significant "
+            f"dependence: {_names(silent)}. Synthetic rows may show them as unrelated although they are not."
         )
-    nulls = sorted(((c.unseen["null"], c.column) for c in columns if c.unseen.get("null", 0.0) > NOTABLE), reverse=True)
+    nulls = sorted(
+        ((c.unseen["null"], c.column) for c in columns if c.unseen.get("null", 0.0) > MIN_UNSEEN_SHARE), reverse=True
+    )
     if nulls:
         share, name = nulls[0]
-        more = ", nor below similar shares in other columns (see the list)" if len(nulls) > 1 else ""
-        said.append(f"Missing values below {_percent(share)} of rows in {name} are not told from none{more}.")
+        more = ", nor similar shares in other columns (see the list)" if len(nulls) > 1 else ""
+        said.append(f"Missing values in fewer than {_percent(share)} of rows of {name} cannot be detected{more}.")
     tails = sorted(((c.unseen["tail"], c.column) for c in columns if "tail" in c.unseen), reverse=True)
     if tails:
         said.append(
-            f"Extreme values that fewer than {_percent(tails[0][0])} of rows have ({tails[0][1]}) are made up from the "
-            "shape of the rest."
+            f"Extreme values that fewer than {_percent(tails[0][0])} of rows have ({tails[0][1]}) are extrapolated "
+            "from the rest of the distribution."
         )
     said.append(
-        "Three columns at a time, rare combinations and single rows: nothing was measured about them unless the lists "
-        "below say so. Do not take a synthetic row for a person, even where it equals a real row."
+        "Combinations of three columns, rare combinations and single rows were not measured unless the lists below say "
+        "so. Do not take a synthetic row for a person, even where it equals a real row."
     )
     return said
 
 
-def _off(score: ErrorScore) -> str:
-    """An error with its interval, or its upper end alone where it does not stand out of its noise."""
+def _error(score: ErrorScore) -> str:
+    """Return an error with its interval, or its upper end alone where it is below the noise level."""
     if score.low <= 0:
-        return f"at most {_points(score.high)} of rows, 19 times of 20"
-    ends = f"between {_points(score.low)} and {_points(score.high)}, 19 times of 20"
-    return f"{_points(score.value)} of rows ({ends})"
+        return f"at most {_points(score.high)} of rows (95% confidence)"
+    return f"{_points(score.value)} of rows (95% interval: {_points(score.low)} to {_points(score.high)})"
 
 
-def _named(pairs: Sequence[PairFinding]) -> str:
-    more = f" and {len(pairs) - NAMED} more" if len(pairs) > NAMED else ""
-    return ", ".join(" and ".join(pair.columns) for pair in pairs[:NAMED]) + more
+def _names(pairs: Sequence[PairFinding]) -> str:
+    more = f" and {len(pairs) - MAX_NAMES} more" if len(pairs) > MAX_NAMES else ""
+    return ", ".join(" and ".join(pair.columns) for pair in pairs[:MAX_NAMES]) + more
 
 
 def _count(number: int, what: str) -> str:
@@ -122,7 +126,7 @@ def _percent(share: float) -> str:
 
 
 def _rounded(rows: float) -> str:
-    """Two digits that count."""
+    """Return a number rounded to two significant digits."""
     if rows < 10:
         return f"{rows:.0f}"
     size = 10 ** (int(np.log10(rows)) - 1)

@@ -1,4 +1,4 @@
-"""Transitions for the public report: of which columns noise hides which value follows which."""
+"""Columns of longitudinal data whose transitions are hidden by noise, for the public report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklar.schema.coordinates import Same, views_of
 from sklar.schema.persons.linked import NEXT, PREVIOUS
 
 SIGNIFICANT_SIGMAS = 3.0
-"""Standard deviations of its noise from which on a sum of products tells two columns from independent ones."""
+"""Standard deviations of its noise above which a sum of products is significant evidence of dependence."""
 COVERAGE = 0.95
 
 
@@ -24,7 +24,7 @@ class HiddenTransitions:
     """Columns whose transitions are below the noise level.
 
     Attributes:
-        columns: Which.
+        columns: The columns.
         kept: Half width of the 95% interval of the share of rows that keep the value of the row before, from the known
             noise; None if that was not measured.
     """
@@ -34,18 +34,18 @@ class HiddenTransitions:
 
 
 def hidden_transitions(fitted: Fitted, pairs: Sequence[PairFinding]) -> HiddenTransitions | None:
-    """Return the columns of which no release tells which value follows which; None if there are none.
+    """Return the columns whose transitions no release shows significantly; None if there are none.
 
-    What is measured as a difference from the row before is not among them.
+    Columns measured as a difference from the previous row are not among them.
     """
     views = [view for view in views_of(fitted.schema) if view.name == NEXT]
     if not isinstance(fitted.model, LinkedModel) or not views:
         return None
-    own, told = {part.name for part in views[0].by.parts if isinstance(part, Same)}, _dependent(fitted, pairs)
+    own, dependent = {part.name for part in views[0].by.parts if isinstance(part, Same)}, _dependent(fitted, pairs)
     columns = [
         name
         for name in views[0].by.schema.modelled
-        if {name, PREVIOUS + name} <= own and frozenset(map(views[0].full, (PREVIOUS + name, name))) not in told
+        if {name, PREVIOUS + name} <= own and frozenset(map(views[0].full, (PREVIOUS + name, name))) not in dependent
     ]
     counted = [one for one in fitted.measurements if isinstance(one.query, Agreements)]
     rows = float(fitted.model.part(NEXT).rows_estimate)
@@ -54,7 +54,7 @@ def hidden_transitions(fitted: Fitted, pairs: Sequence[PairFinding]) -> HiddenTr
 
 
 def _dependent(fitted: Fitted, pairs: Sequence[PairFinding]) -> set[frozenset[str]]:
-    """Return the pairs of columns that a table or a sum of products tells from independent ones."""
+    """Return the pairs of columns that a table or a sum of products shows to be dependent."""
     found = {frozenset(pair.columns) for pair in pairs if pair.signal}
     return found | {
         frozenset(one.columns)

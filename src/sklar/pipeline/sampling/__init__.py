@@ -1,5 +1,5 @@
-"""Samples larger than a table in memory: a file in batches, a folder of parts by many processes, a Spark frame.
+"""Samples of any size: a file in batches, a folder of parts by several processes, a Spark data frame.
 
-Rows depend on the seed and their number only, not on who draws them. Start with `write`; `parts` and `spark` draw the
-same stream in pieces.
+Rows depend on the seed and their position only, not on the process that draws them. Start with `write`; `parts` and
+`spark` draw the same stream in pieces.
 """

@@ -1,4 +1,4 @@
-"""Write a sample of any size as a folder of Parquet parts: several processes, the same rows however many, resumable."""
+"""Write a sample of any size as a folder of Parquet parts: by any number of processes, reproducible and resumable."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def sample_to_parts(
     count = whole_number(rows, "the number of rows")
     blocks = -(-whole_number(PART_ROWS if part_rows is None else part_rows, "part_rows") // BLOCK_ROWS)
     processes = usable_cores() if workers is None else whole_number(workers, "workers")
-    read_conditions(stored.schema, given)  # refused before the folder is begun
+    read_conditions(stored.schema, given)  # refuses bad conditions before the folder is created
     wanted = Parts(
         model=model_digest(stored),
         seed=None if seed is None else seed_entropy(seed),
@@ -55,16 +55,16 @@ def sample_to_parts(
         guarantee=stored.claim.label,
         sampler=_sampler(),
     )
-    tell = written or (lambda more: None)
+    report = written or (lambda more: None)
     with open_parts(folder, wanted, seed_entropy(None)) as (parts, missing):
-        tell(count - sum(len(parts.rows_of(part)) for part in missing))
+        report(count - sum(len(parts.rows_of(part)) for part in missing))
         for done in _write_all(stored, folder, parts, missing, given, min(processes, max(len(missing), 1))):
-            tell(len(parts.rows_of(done)))
+            report(len(parts.rows_of(done)))
     return count
 
 
 def part_tables(stored: Stored, parts: Parts, part: int, given: Mapping[str, Any] | None) -> Iterator[pa.Table]:
-    """The rows of one part, block by block."""
+    """Yield the rows of one part, block by block."""
     from sklar.export.arrow import to_arrow
 
     assert parts.seed is not None
@@ -81,40 +81,33 @@ def _write_all(
     given: Mapping[str, Any] | None,
     processes: int,
 ) -> Iterator[int]:
-    """Write the missing parts, and tell each that is done."""
+    """Write the missing parts, and yield the number of each when it is done."""
     from sklar.export.parts import require_room
 
     place = os.path.abspath(folder)
-    finished = _here(stored, place, parts, missing, given)
     if processes > 1:
-        finished = _in_processes(stored, place, parts, missing, given, processes)
+        finished = _write_in_processes(stored, place, parts, missing, given, processes)
+    else:
+        finished = (_write(stored, place, parts, part, given) for part in missing)
     for number, (part, size) in enumerate(finished, 1):
         yield part
         if number == 1:
             require_room(place, size, len(missing) - 1)
 
 
-def _here(
-    stored: Stored, folder: str, parts: Parts, missing: list[int], given: Mapping[str, Any] | None
-) -> Iterator[tuple[int, int]]:
-    for part in missing:
-        yield _write(stored, folder, parts, part, given)
-
-
-def _in_processes(
+def _write_in_processes(
     stored: Stored, folder: str, parts: Parts, missing: list[int], given: Mapping[str, Any] | None, processes: int
 ) -> Iterator[tuple[int, int]]:
-    """Fresh processes; a part is the work of one of them."""
+    """Write the missing parts in worker processes, one part per task."""
     try:
         with model_workers(stored, processes) as pool:
-            for future in as_completed(
-                hand_in(pool, _write_loaded, ((folder, parts, part, given) for part in missing))
-            ):
+            tasks = hand_in(pool, _write_loaded, ((folder, parts, part, given) for part in missing))
+            for future in as_completed(tasks):
                 yield future.result()
     except BrokenProcessPool:
         raise OutputError(
-            f"a process that wrote to {folder} was ended from outside, perhaps for lack of memory. What is written "
-            "stays; run it again, with fewer workers, to go on."
+            f"a process that wrote to {folder} was killed, perhaps for lack of memory. Finished parts are kept; run it "
+            "again, with fewer workers, to continue."
         ) from None
 
 
@@ -123,7 +116,7 @@ def _write_loaded(folder: str, parts: Parts, part: int, given: Mapping[str, Any]
 
 
 def _write(stored: Stored, folder: str, parts: Parts, part: int, given: Mapping[str, Any] | None) -> tuple[int, int]:
-    """(part, its bytes)."""
+    """Write one part; return its number and its size in bytes."""
     from sklar.export.arrow import arrow_schema
     from sklar.export.parts import write_part
 
@@ -133,7 +126,7 @@ def _write(stored: Stored, folder: str, parts: Parts, part: int, given: Mapping[
 
 
 def _sampler() -> str:
-    """What a seed means depends on these; numpy may change its streams between versions."""
+    """Return the versions that a seed depends on; numpy may change its streams between versions."""
     import numpy as np
 
     from sklar import __version__

@@ -1,4 +1,4 @@
-"""Draw a sample on a Spark cluster: every task draws its own blocks of the stream, so that nothing depends on tasks."""
+"""Draw a sample on a Spark cluster: every task draws its own blocks of the stream, so rows do not depend on tasks."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def spark_frame(
     given: Mapping[str, Any] | None = None,
     part_rows: int | None = None,
 ) -> Any:
-    """A Spark data frame of independent rows; see `Model.sample_spark`."""
+    """Return a Spark data frame of independent rows; see `Model.sample_spark`."""
     from sklar.export.arrow import arrow_schema
     from sklar.export.parts import Parts
 
     session = _session(spark)
-    read_conditions(stored.schema, given)  # refused before anything is sent
+    read_conditions(stored.schema, given)  # refuses bad conditions before anything is sent
     blocks = -(-whole_number(PART_ROWS if part_rows is None else part_rows, "part_rows") // BLOCK_ROWS)
     parts = Parts(
         model=model_digest(stored),
@@ -48,7 +48,7 @@ def spark_frame(
     )
     task = _drawing_task(_model_bytes(stored), parts, dict(given) if given else None)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what Spark says about other libraries
+        warnings.simplefilter("ignore")  # Spark's warnings about other libraries
         numbers = session.range(0, parts.count, 1, parts.count)
         return numbers.mapInArrow(task, _spark_type(arrow_schema(stored.schema), stored.claim.notes))
 
@@ -83,7 +83,7 @@ def _model_bytes(stored: Stored) -> bytes:
 
 
 def _sent_schema(types: Any) -> Any:
-    """Spark knows moments in microseconds only."""
+    """Return the schema of batches for Spark, which has timestamps in microseconds only."""
     import pyarrow as pa
 
     kinds = [pa.timestamp("us", field.type.tz) if pa.types.is_timestamp(field.type) else field.type for field in types]
@@ -91,7 +91,7 @@ def _sent_schema(types: Any) -> Any:
 
 
 def _spark_type(types: Any, notes: Mapping[str, str]) -> Any:
-    """Spark's names and types; notes go with every column, since a frame as a whole has no place for them."""
+    """Return Spark's names and types; notes are attached to every column, since a frame has no metadata of its own."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     fields = from_arrow_schema(_sent_schema(types), prefer_timestamp_ntz=True)
@@ -104,10 +104,8 @@ def _session(spark: Any) -> Any:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise MissingExtraError(
-            "a sample on Spark needs PySpark: pip install '.[spark]' in the folder of Sklar"
-        ) from None
+        raise MissingExtraError("a sample on Spark needs PySpark: pip install '.[spark]'") from None
     session = SparkSession.getActiveSession() if spark is None else spark
     if not hasattr(session, "range"):
-        raise UsageError("there is no Spark session; start one, or hand it over as spark=...")
+        raise UsageError("there is no Spark session; start one, or pass it as spark=...")
     return session

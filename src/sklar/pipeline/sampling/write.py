@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sklar.errors import UsageError
 from sklar.given_numbers import whole_number
 from sklar.notebook import notebook_rows
-from sklar.schema.address import TableAddress, file_address, scheme_of, table_address
+from sklar.schema.address import TableAddress, file_address, find_scheme, table_address
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,17 +23,15 @@ if TYPE_CHECKING:
 
 SampleForm = Literal["matched", "iid", "binary"]
 """Rows that match totals, independent rows, or the binary table."""
-MOST_IN_MEMORY = 1_000_000
-"""Larger samples are streamed. Part of what a seed means: do not change it."""
-
-
-DRAWN = 0.8
-"""Part of the work that is done when the rows are drawn, as bars tell it: 10 of 13 seconds for a million as CSV."""
+MAX_ROWS_IN_MEMORY = 1_000_000
+"""Larger samples are streamed. The rows of a seed depend on it: do not change it."""
+DRAWING_SHARE = 0.8
+"""Share of the work that is done when rows are drawn, for progress bars: 10 of 13 seconds for a million rows as CSV."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleRequest:
-    """What is asked of a sample, as explained at `Model.sample` and `Model.sample_to`; or of so many whole persons."""
+    """Arguments of a sample, explained at `Model.sample` and `Model.sample_to`; `persons` draws whole persons."""
 
     rows: int | None = None
     seed: int | None = None
@@ -52,7 +50,7 @@ def sample_to_file(
     asked: SampleRequest,
     written: Callable[[int], None] | None = None,
 ) -> int:
-    """Rows into a file (`-` is CSV on standard output), telling how many more there are; see `Model.sample_to`."""
+    """Write rows to a file (`-` is CSV on standard output) and report progress; see `Model.sample_to`."""
     from sklar.export.write import require_table_output, write_stream
 
     if tells_two_tables(model):
@@ -61,28 +59,29 @@ def sample_to_file(
     if asked.persons:
         return _persons_to_file(model, path, asked)
     rows = model.rows_estimate if asked.rows is None else whole_number(asked.rows, "the number of rows")
-    in_memory = asked.form != "binary" and rows <= MOST_IN_MEMORY
+    in_memory = asked.form != "binary" and rows <= MAX_ROWS_IN_MEMORY
     if asked.fill is not None and not in_memory:
-        raise UsageError(f"fill goes into a table of at most {MOST_IN_MEMORY:,} rows, and not into the binary one")
-    told = written or notebook_rows("sampling", rows) or (lambda more: None)
+        raise UsageError(f"fill needs a table of at most {MAX_ROWS_IN_MEMORY:,} rows, and not the binary one")
+    report = written or notebook_rows("sampling", rows) or (lambda more: None)
     if in_memory:
-        _whole_to_file(model, path, rows, asked, told)
+        _whole_to_file(model, path, rows, asked, report)
     else:
         write_stream(
-            _tables(model, rows, asked), path, model.schema, safe=asked.safe, rows=rows, written=told, style=asked.style
-        )
+            _tables(model, rows, asked), path, model.schema, safe=asked.safe, rows=rows, written=report,
+            style=asked.style,
+        )  # fmt: skip
     return rows
 
 
 def tells_two_tables(model: Model) -> bool:
-    """Whether samples of a model are parents and their rows."""
+    """Return whether samples of a model are parents and their rows."""
     return model.schema.person is not None and model.schema.person.parents is not None
 
 
 def write_two_tables(model: Model, place: str | PathLike[str], asked: SampleRequest) -> int:
-    """Both tables of so many persons, into a folder or a database; gives the number of all rows."""
+    """Write both tables to a folder or a database; return the number of all rows."""
     if asked.fill is not None or asked.form != "matched":
-        raise UsageError("of two tables whole persons are drawn: no filling or other form goes with that")
+        raise UsageError("two tables are drawn as whole persons: fill, iid and binary are not available")
     name = os.fspath(place)
     address = table_address(name) or file_address(name)
     if address is not None:
@@ -91,7 +90,7 @@ def write_two_tables(model: Model, place: str | PathLike[str], asked: SampleRequ
 
 
 def _tables_to_database(model: Model, address: TableAddress, asked: SampleRequest) -> int:
-    """Tables of their names, in one transaction."""
+    """Write both tables under their names, in one transaction."""
     from sklar.export.databases import require_database_output, write_tables_to_database
     from sklar.schema.persons.tables import table_schemas
 
@@ -105,18 +104,18 @@ def _tables_to_database(model: Model, address: TableAddress, asked: SampleReques
 
 
 def files_of_tables(model: Model, folder: str | PathLike[str], *, force: bool = False) -> dict[str, Path]:
-    """The CSV file of each of two tables in a folder, which is yet to be made; refuses what is none.
+    """Return the CSV file of each table in a folder that will be created; refuse other outputs.
 
-    A table that is there already is refused, too, unless `force` allows to overwrite it.
+    An existing table is refused, too, unless `force` is given.
     """
     from sklar.export.atomic import refuse_overwriting, require_folder, require_writable
     from sklar.export.parts import is_parts_output
     from sklar.schema.persons.tables import table_schemas
 
-    if scheme_of(os.fspath(folder)) or not (is_parts_output(folder) or os.path.isdir(folder)):
+    if find_scheme(os.fspath(folder)) or not (is_parts_output(folder) or os.path.isdir(folder)):
         raise UsageError(
-            "this model tells two tables: write them to FOLDER/; a sample may also go to a .duckdb file or the URL of "
-            "a database"
+            "this model has two tables: write them to FOLDER/; a sample can also go to a .duckdb file or the URL of a "
+            "database"
         )
     require_folder(folder)
     files = {name: Path(folder) / f"{name}.csv" for name in table_schemas(model.schema)}
@@ -127,7 +126,7 @@ def files_of_tables(model: Model, folder: str | PathLike[str], *, force: bool = 
 
 
 def _tables_to_folder(model: Model, folder: str | PathLike[str], asked: SampleRequest) -> int:
-    """Each a CSV file of its name."""
+    """Write each table to a CSV file of its name."""
     from sklar.export.atomic import make_folder
     from sklar.export.write import write_table
     from sklar.schema.persons.tables import table_schemas
@@ -141,35 +140,35 @@ def _tables_to_folder(model: Model, folder: str | PathLike[str], asked: SampleRe
 
 
 def _persons_to_file(model: Model, path: str | PathLike[str], asked: SampleRequest) -> int:
-    """Whole persons of one table; gives the number of their rows."""
+    """Write whole persons of one table; return the number of their rows."""
     from sklar.export.write import write_table
 
     if asked.fill is not None or asked.form == "binary":
-        raise UsageError("whole persons are drawn as they are: no filling and no binary table goes with that")
+        raise UsageError("fill and binary are not available for whole persons")
     table = model.sample_persons(asked.rows, seed=asked.seed, given=asked.given, iid=asked.form == "iid")
     write_table(table, path, model.schema, safe=asked.safe, style=asked.style)
     return table.num_rows
 
 
 def _whole_to_file(
-    model: Model, path: str | PathLike[str], rows: int, asked: SampleRequest, told: Callable[[int], None]
+    model: Model, path: str | PathLike[str], rows: int, asked: SampleRequest, report: Callable[[int], None]
 ) -> None:
-    """Draw all rows, then write them; each is told for the most part when it is drawn."""
+    """Draw all rows, then write them; most of the progress is reported while rows are drawn."""
     from sklar.export.frames import filled
     from sklar.export.write import write_table
 
-    early = 0
+    reported = 0
 
-    def tell(more: int) -> None:
-        nonlocal early
-        early += int(DRAWN * more)
-        told(int(DRAWN * more))
+    def drawn(more: int) -> None:
+        nonlocal reported
+        reported += int(DRAWING_SHARE * more)
+        report(int(DRAWING_SHARE * more))
 
-    table = model.sample_table(rows, seed=asked.seed, given=asked.given, iid=asked.form == "iid", drawn=tell)
+    table = model.sample_table(rows, seed=asked.seed, given=asked.given, iid=asked.form == "iid", drawn=drawn)
     if asked.fill is not None:
         table = filled(table, model.schema, asked.fill, like=None, seed=asked.seed)
     write_table(table, path, model.schema, safe=asked.safe, style=asked.style)
-    told(rows - early)
+    report(rows - reported)
 
 
 def _tables(model: Model, rows: int, asked: SampleRequest) -> Iterator[pa.Table]:
@@ -181,7 +180,7 @@ def _tables(model: Model, rows: int, asked: SampleRequest) -> Iterator[pa.Table]
 
 
 def binary_tables(model: Model, rows: int, seed: int | None, given: Mapping[str, Any] | None) -> Iterator[pa.Table]:
-    """Blocks of the binary table; what cannot be had is refused at once."""
+    """Return blocks of the binary table; refuse models and conditions without one at once."""
     from sklar.export.arrow import bits_to_arrow
     from sklar.sample.binary import binary_blocks, binary_model, binary_names
 
@@ -193,5 +192,5 @@ def binary_tables(model: Model, rows: int, seed: int | None, given: Mapping[str,
 
 
 def sample_form(iid: bool, binary: bool) -> SampleForm:
-    """The form that two switches ask for; rows of the binary table are independent anyway."""
+    """Return the form of a sample from two flags; rows of the binary table are independent anyway."""
     return "binary" if binary else "iid" if iid else "matched"

@@ -1,5 +1,5 @@
-"""Check a release with nothing but what was published: forged claims, mixed files and changed bytes are found.
+"""Verify a release from published files alone: forged claims, mixed files and changed bytes are detected.
 
-Start with `verify`. `refit` fits a model again from its own releases and prices them, `findings` are what is told about
-each part, and `checks` looks at one part each. No rows of people are read here; those of a release are synthetic.
+Start with `verify`. `refit` fits a model again from its own releases and computes their price, `checks` has a check for
+each part, and `findings` the results. No real rows are read here; those of a release are synthetic.
 """

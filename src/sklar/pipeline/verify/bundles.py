@@ -1,4 +1,4 @@
-"""Verifies a bundle: its bytes, its signature, its model and ledger, and that every part follows from the model."""
+"""Verify a bundle: its bytes, its signature, its model and ledger, and that every part can be recomputed."""
 
 from __future__ import annotations
 
@@ -29,23 +29,24 @@ from sklar.pipeline.verify.checks import check_ledger, check_members, check_rele
 from sklar.pipeline.verify.findings import Check, Verified
 
 Place = str | PathLike[str]
-MOST_UNPACKED = 10
-"""So many times the bytes of the same table another version of pyarrow may need for it."""
+MAX_SIZE_RATIO = 10
+"""Maximum ratio of the sizes of the same table written by two versions of pyarrow."""
 BATCH_ROWS = 65_536
-"""Rows of two tables that are compared at a time."""
+"""Number of rows of two tables that are compared at a time."""
 
 
 def verify_bundle(
     file: Place, ledger: Place | None, rows: Place | None, seed: int | None, key: Place | None,
     *, given: Mapping[str, Any] | None,
 ) -> Verified:  # fmt: skip
-    """All checks of a bundle; see `verify`."""
+    """Return all checks of a bundle; see `verify`."""
     name = os.fspath(file)
     expected = None if key is None else read_public_key(key)
     try:
         archive = read_archive(file)
     except BundleError as error:
-        return Verified(file=name, checks=(Check(part=error.part, ok=False, says=f"{_sentence(error)}."),))
+        says = str(error)[:1].upper() + str(error)[1:]
+        return Verified(file=name, checks=(Check(part=error.part, ok=False, says=f"{says}."),))
     found = f"Each of its {len(archive.members)} members is as the manifest lists it."
     checks = [Check(part="archive", ok=True, says=found), _signature(archive, expected)]
     if checks[-1].ok is False:
@@ -67,7 +68,7 @@ def verify_bundle(
         if kept is not None:
             checks.append(check_ledger(stored, kept, again))
         else:
-            checks.append(Check(part="ledger", ok=None, says="It brings no ledger, and none was given (--ledger)."))
+            checks.append(Check(part="ledger", ok=None, says="It contains no ledger, and none was given (--ledger)."))
         checks.append(check_members(stored, here[MODEL]))
         checks += _parts(stored, archive, Path(folder), here.get(LEDGER))
         checks += [_report(stored, archive)] if REPORT in archive.members else []
@@ -77,20 +78,15 @@ def verify_bundle(
 
 
 def _report(stored: Stored, archive: Archive) -> Check:
-    """Whether the report is the page that the model gives: any other page could say, or run, anything."""
+    """Check that the report is the page computed from the model: another page could contain, or run, anything."""
     try:
         page = public_report(stored).page().encode()
     except (SklarError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        return Check(part=REPORT, ok=False, says="No report can be made of this model, so this is none.")
+        return Check(part=REPORT, ok=False, says="This model has no report, so this is not one.")
     if checksum_of(page) == archive.members[REPORT].checksum:
-        return Check(part=REPORT, ok=True, says="Made again from the model it is the same, byte for byte.")
+        return Check(part=REPORT, ok=True, says="Recomputed from the model it is the same, byte for byte.")
     says = f"It is not the page that `sklar report` makes of this model.{versions_hint(stored)}"
     return Check(part=REPORT, ok=False, says=says)
-
-
-def _sentence(error: BundleError) -> str:
-    text = str(error)
-    return text[:1].upper() + text[1:]
 
 
 def _signature(archive: Archive, expected: Any) -> Check:
@@ -105,7 +101,7 @@ def _signature(archive: Archive, expected: Any) -> Check:
     if signer is None:
         return Check(part=SIGNATURE, ok=False, says="The signature is not one of this manifest.")
     if expected is None:
-        says = f"Signed by the key {fingerprint(signer)}; whose it is only the custodian's public key tells (--key)."
+        says = f"Signed by the key {fingerprint(signer)}; compare it with the custodian's public key (--key)."
         return Check(part=SIGNATURE, ok=None, says=says)
     if signer.public_bytes_raw() != expected.public_bytes_raw():
         says = f"Signed by another key ({fingerprint(signer)}) than the one given ({fingerprint(expected)})."
@@ -114,7 +110,7 @@ def _signature(archive: Archive, expected: Any) -> Check:
 
 
 def _parts(stored: Stored, archive: Archive, folder: Path, ledger: Path | None) -> list[Check]:
-    """Whether rows and documents are those of this model: made again from it, they must come out the same."""
+    """Check that rows and documents are those of this model, by computing them again."""
     tables, manifest, found = synthetic_tables(stored.schema), archive.manifest, archive.listed
     made_in = folder / "made"
     made_in.mkdir()
@@ -122,9 +118,9 @@ def _parts(stored: Stored, archive: Archive, folder: Path, ledger: Path | None) 
         _require_drawable(archive, tables[0])
         made = members_of(stored, manifest["name"], manifest["rows"], manifest["seed"], made_in, ledger)
     except (SklarError, ArithmeticError, KeyError, TypeError, ValueError):
-        return [Check(part=MANIFEST, ok=False, says="It does not tell how the rows were drawn.")]
+        return [Check(part=MANIFEST, ok=False, says="It does not state how the rows were drawn.")]
     if manifest_of(found, release_facts(stored, manifest)) != archive.read(MANIFEST):
-        return [Check(part=MANIFEST, ok=False, says="It says more, or other things, than the release does.")]
+        return [Check(part=MANIFEST, ok=False, says="Its content is not that of this release.")]
     strange = sorted((set(found) - {REPORT}) ^ set(made))
     if strange:
         return [Check(part=strange[0], ok=False, says="A bundle of this model does not have it, or it is missing.")]
@@ -136,33 +132,33 @@ def _parts(stored: Stored, archive: Archive, folder: Path, ledger: Path | None) 
     drawn, rest = sorted(wrong & of_rows), sorted(wrong - of_rows)
     what = "rows" if len(tables) == 1 else "persons"
     rows = f"All {manifest['rows']:,} {what} are those that seed {manifest['seed']} draws."
-    told = "They say what the model says."
+    same = "They agree with the model."
     return [
         Check(part="rows", ok=not drawn, says=f"{', '.join(drawn)}: not what the model draws." if drawn else rows),
-        Check(part="documents", ok=not rest, says=f"{', '.join(rest)}: not what the model says." if rest else told),
+        Check(part="documents", ok=not rest, says=f"{', '.join(rest)}: not those of the model." if rest else same),
     ]
 
 
 def _require_drawable(archive: Archive, table: SyntheticTable) -> None:
-    """Refuse to draw more rows than the bundle can hold: each takes a line of its text, with a byte for each column."""
+    """Refuse to draw more rows than the bundle can contain: each takes a line of text, with a byte per column."""
     rows, seed, name = (archive.manifest[key] for key in ("rows", "seed", "name"))
     if type(rows) is not int or type(seed) is not int or type(name) is not str or rows < 0:
-        raise ValueError("the manifest does not tell how these rows were drawn")
+        raise ValueError("the manifest does not state how these rows were drawn")
     text = table.files[".csv"]
     lines = sum(piece.count(b"\n") for piece in archive.pieces(text)) if text in archive.members else 0
     if rows > lines or rows * len(table.schema.modelled) > archive.members[text].checksum.size:
-        raise ValueError("the bundle does not hold as many rows as its manifest states")
+        raise ValueError("the bundle contains fewer rows than its manifest states")
 
 
 def _same_table(made: Path, found: Path) -> bool:
-    """Whether two files hold the same table, batch by batch: another version of pyarrow writes other bytes."""
+    """Compare two files batch by batch, since another version of pyarrow writes other bytes for the same table."""
     import pyarrow as pa
     import pyarrow.parquet
 
     try:
         with pyarrow.parquet.ParquetFile(made) as one, pyarrow.parquet.ParquetFile(found) as other:
             (rows, size), (rows_found, size_found) = _unpacked(one.metadata), _unpacked(other.metadata)
-            if rows != rows_found or size_found > MOST_UNPACKED * size:
+            if rows != rows_found or size_found > MAX_SIZE_RATIO * size:
                 return False
             if not one.schema_arrow.equals(other.schema_arrow, check_metadata=True):
                 return False
@@ -173,6 +169,6 @@ def _same_table(made: Path, found: Path) -> bool:
 
 
 def _unpacked(metadata: Any) -> tuple[int, int]:
-    """Rows, and bytes they take before they are read."""
+    """Return the number of rows and their uncompressed size."""
     groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
     return metadata.num_rows, sum(group.total_byte_size for group in groups)

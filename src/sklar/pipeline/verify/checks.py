@@ -1,4 +1,4 @@
-"""Looks at one part of a release each: the price of its releases, its claim, the model, its ledger, its rows."""
+"""Checks of the parts of a release: the price of its releases, its claim, the model, its ledger, its rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sklar.accounting.budget import Budget, exceeds
+from sklar.accounting.budget import Budget, exceeds_limit
 from sklar.accounting.claim import Claim
 from sklar.accounting.ledger import FitRecord, LedgerView, fits_total, ledger_totals, read_ledger
 from sklar.accounting.ledger.filters import check_reservation
@@ -34,35 +34,36 @@ from sklar.pipeline.sampling.write import SampleForm, SampleRequest, sample_to_f
 from sklar.pipeline.verify.findings import Check
 from sklar.pipeline.verify.refit import Refit, reading_of, refit
 from sklar.pipeline.versions import versions
-from sklar.release.measurements import line_digest, record_line
+from sklar.release.measurements import encode_step, hash_line
 from sklar.schema.prices import Price
 
-CLOSE = 1e-6
-"""Relative difference between models that other versions of libraries explain."""
-TOLD = ("method", "guarantee", "accounting", "neighbours", "rows_per_person", "public", "assumed", "measured", "rules",
-        "unpriced", "confirmed", "repeated", "prior", "person", "reading", "caveats", "not_covered",
-        "numerics")  # fmt: skip
-"""What a claim says that follows from schema and releases, and must be as it follows."""
+RELATIVE_TOLERANCE = 1e-6
+"""Maximum relative difference between models that other library versions can cause."""
+CHECKED_CLAIM_FIELDS = (
+    "method", "guarantee", "accounting", "neighbours", "rows_per_person", "public", "assumed", "measured", "rules",
+    "unpriced", "confirmed", "repeated", "prior", "person", "reading", "caveats", "not_covered", "numerics",
+)  # fmt: skip
+"""Fields of a claim that must equal those computed from schema and releases."""
 FIT_FACTS = {"method", "options", "asked", "fit", "budget", "allowance", "unit", "rows", "seed", "steps", "versions",
              "kinds", "paid", "check_share", "accepted", "prior", "person", "reading"}  # fmt: skip
-"""All that a file tells about a fit, and, next, about what it paid for."""
+"""Allowed entries of the record of a fit; next, of the record of paid facts."""
 PAID_FACTS = {"asked", "notes", "releases", "label_weight", "fit", "budget", "allowance"}
 VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,40}")
-"""How libraries name their versions."""
+"""Pattern of library versions."""
 FIT_NAME = re.compile("([0-9a-f]{16})?")
-"""How a ledger names fits; a file of an older Sklar names none."""
+"""Pattern of fit names in a ledger; empty in files written by older versions."""
 
 
 def check_releases(stored: Stored) -> tuple[list[Check], Refit | None]:
-    """Price the releases of a model and fit it again from them."""
+    """Compute the price of the releases of a model and fit it again from them."""
     if not stored.claim.guarantee:
-        says = "NO DP GUARANTEE: the model promises nothing, so there is nothing to recompute."
+        says = "NO DP GUARANTEE: the model has no guarantee to check."
         return [Check(part="price", ok=None, says=says)], None
     try:
         again = refit(stored)
         return [_price(stored, again), _facts(stored, again), _claim(stored, again), _model(stored, again.model)], again
     except (SklarError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        why = str(error) if isinstance(error, SklarError) else "its record cannot be followed"
+        why = str(error) if isinstance(error, SklarError) else "its record is inconsistent"
         says = f"The releases are not those of the stated budget: {why}.{versions_hint(stored)}"
         return [Check(part="price", ok=False, says=says)], None
 
@@ -75,46 +76,46 @@ def _price(stored: Stored, again: Refit) -> Check:
     steps = sum(len(fit.steps) for fit in again.records)
     costs = f"epsilon = {total.epsilon:.6g} at delta = {total.delta:.3g}"
     says = f"The noise on what was released in {steps} steps costs {costs}, by {total.accountant} composition"
-    if exceeds(total.epsilon, own[0]) or exceeds(total.delta, own[1]):
+    if exceeds_limit(total.epsilon, own[0]) or exceeds_limit(total.delta, own[1]):
         return Check(part="price", ok=False, says=f"{says}; the claim says {own[0]} and {own[1]}. It is false.")
     earlier = f" and {whole[0] - own[0]:.6g} more for facts measured before" if claim.prices else ""
     return Check(part="price", ok=True, says=f"{says}; claimed are {own[0]:.6g} and {own[1]:.3g}{earlier}.")
 
 
 def _facts(stored: Stored, again: Refit) -> Check:
-    """Whether the schema is what was asked, with the facts that the releases give, at their price or more."""
+    """Check that the schema has the declared facts and those of the releases, at their price or more."""
     schema, follows = stored.schema, again.schema
     marked = [name for word in ("from-rows", "pay") for name, _ in schema.facts_by_provenance(word)]
     wrong = marked + [name for name in schema if schema[name] != follows.get(name)]
     wrong += [name for name in follows if name not in schema]
     if wrong:
-        return Check(part="facts", ok=False, says=f"What it says of '{wrong[0]}' is not what was asked or released.")
+        return Check(part="facts", ok=False, says=f"Its facts about '{wrong[0]}' are not those asked or released.")
     notes = tuple(note for stage in ("kinds", "paid") for note in stored.fit.get(stage, {}).get("notes", ()))
     if (schema.names, schema.rules, schema.person, schema.null_values, schema.confirmed, notes) != (
         follows.names, follows.rules, follows.person, follows.null_values, follows.confirmed, again.notes
     ):  # fmt: skip
-        says = "Its rules, who a person is, or who confirmed what, are not those of the fit."
+        says = "Its rules, its person or its confirmations are not those of the fit."
         return Check(part="facts", ok=False, says=says)
     own = {record.id for record in again.records}
     stated, due = ([price for price in one.prices if price.fit in own] for one in (schema, follows))
     if list(map(_terms, stated)) != list(map(_terms, due)) or any(
-        exceeds(getattr(b, name), getattr(a, name))
+        exceeds_limit(getattr(b, name), getattr(a, name))
         for a, b in zip(stated, due, strict=True)
         for name in ("epsilon", "delta", "rho")
     ):
-        return Check(part="facts", ok=False, says="What its schema says that its facts cost is not what they cost.")
+        return Check(part="facts", ok=False, says="The price of facts in its schema is not what they cost.")
     found = sum(len(price.facts) for price in due)
-    says = f"The {found} facts that it measured are those that its releases give." if found else "It measured none."
+    says = f"The {found} measured facts are those of its releases." if found else "No facts were measured."
     return Check(part="facts", ok=True, says=says)
 
 
 def _terms(price: Price) -> tuple[object, ...]:
-    """What a price says beside its amounts and the name of its ledger."""
+    """Return the content of a price except its amounts and the name of its ledger."""
     return tuple(getattr(price, f.name) for f in fields(price) if f.name not in ("ledger", "epsilon", "delta", "rho"))
 
 
 def _claim(stored: Stored, again: Refit) -> Check:
-    """Whether the claim is the one that follows from schema, releases and budget."""
+    """Check that the claim is the one computed from schema, releases and budget."""
     claim, asked = stored.claim, Budget(**stored.fit.get("asked", stored.fit["budget"]))
     follows = make_claim(
         stored.schema, again.method, again.records, asked, again.ledger, reading_of(stored), stored.prior,
@@ -122,18 +123,18 @@ def _claim(stored: Stored, again: Refit) -> Check:
     )  # fmt: skip
     if claim.version != stored.fit.get("versions", {}).get("sklar", claim.version):
         return Check(part="claim", ok=False, says="The claim names another version of Sklar than the fit.")
-    wrong = [name for name in TOLD if getattr(claim, name) != getattr(follows, name)]
+    wrong = [name for name in CHECKED_CLAIM_FIELDS if getattr(claim, name) != getattr(follows, name)]
     wrong += [] if _prices(claim) == _prices(follows) else ["prices"]
-    wrong += [] if _steps_told(stored, again) else ["fit"]
+    wrong += [] if _is_record_consistent(stored, again) else ["fit"]
     wrong += [] if _criteria_met(stored) else ["criteria"]
     wrong += [] if _same_amounts(claim.own, follows.own) else ["own"]
     wrong += [name for name in ("epsilon", "delta", "rho") if _less(getattr(claim, name), getattr(follows, name))]
     if wrong:
-        told = "; ".join(_told(name, claim, follows) for name in wrong[:3])
-        says = f"The claim is not what schema and releases say: {told}.{versions_hint(stored)}"
+        faults = "; ".join(_describe_fault(name, claim, follows) for name in wrong[:3])
+        says = f"The claim does not follow from schema and releases: {faults}.{versions_hint(stored)}"
         return Check(part="claim", ok=False, says=says)
-    priced = f"; what its {len(claim.prices)} earlier prices say is checked with their ledger" if claim.prices else ""
-    return Check(part="claim", ok=True, says=f"It says what schema and releases say{priced}.")
+    priced = f"; its {len(claim.prices)} earlier prices are checked with their ledger" if claim.prices else ""
+    return Check(part="claim", ok=True, says=f"It follows from schema and releases{priced}.")
 
 
 def _prices(claim: Claim) -> list[tuple[object, ...]]:
@@ -141,17 +142,17 @@ def _prices(claim: Claim) -> list[tuple[object, ...]]:
 
 
 def _same_amounts(stated: tuple[float, float] | None, follows: tuple[float, float] | None) -> bool:
-    """Whether both are the same (epsilon, delta), and nothing else."""
+    """Return whether both are the same (epsilon, delta)."""
     if stated is None or follows is None or len(stated) != len(follows):
         return False
     return all(map(isclose, stated, follows))
 
 
-def _steps_told(stored: Stored, again: Refit) -> bool:
-    """Whether the record of the fit says what is known about it, and nothing else."""
-    facts, told = stored.fit, stored.fit["steps"]
+def _is_record_consistent(stored: Stored, again: Refit) -> bool:
+    """Return whether the record of the fit has the expected entries and steps, and nothing else."""
+    facts, stated = stored.fit, stored.fit["steps"]
     steps = step_costs(again.records)
-    near = len(told) == len(steps) and all(_same_step(a, b) for a, b in zip(told, steps, strict=True))
+    near = len(stated) == len(steps) and all(_same_step(a, b) for a, b in zip(stated, steps, strict=True))
     bought = [facts[stage] for stage in ("kinds", "paid") if stage in facts]
     named = [facts.get("fit", ""), *(one["fit"] for one in bought)]
     known = set(facts) <= FIT_FACTS and all(set(one) <= PAID_FACTS for one in bought)
@@ -165,30 +166,30 @@ def _steps_told(stored: Stored, again: Refit) -> bool:
 
 
 def _criteria_met(stored: Stored) -> bool:
-    """Whether the criteria that the record tells of, if any, are some that the model meets."""
-    told = stored.fit.get("accepted")
-    if told is None:
+    """Return whether the model meets the criteria in its record, if any."""
+    stated = stored.fit.get("accepted")
+    if stated is None:
         return True
-    criteria = read_criteria(told)
-    return criteria.to_dict() == told and not Model(stored).unmet(criteria)
+    criteria = read_criteria(stated)
+    return criteria.to_dict() == stated and not Model(stored).unmet(criteria)
 
 
-def _same_step(told: Mapping[str, Any], follows: Mapping[str, Any]) -> bool:
-    numbers = ((told[name], value) for name, value in follows.items() if isinstance(value, float))
-    rest = all(told.get(name) == value for name, value in follows.items() if not isinstance(value, float))
-    return set(told) == set(follows) and rest and all(isclose(a, b) for a, b in numbers)
+def _same_step(stated: Mapping[str, Any], follows: Mapping[str, Any]) -> bool:
+    numbers = ((stated[name], value) for name, value in follows.items() if isinstance(value, float))
+    rest = all(stated.get(name) == value for name, value in follows.items() if not isinstance(value, float))
+    return set(stated) == set(follows) and rest and all(isclose(a, b) for a, b in numbers)
 
 
 def _less(stated: float | None, follows: float | None) -> bool:
-    """Whether a bound promises more than it may."""
-    return (stated is None) != (follows is None) or (stated is not None and exceeds(follows or 0.0, stated))
+    """Return whether a stated bound is below the computed one."""
+    return (stated is None) != (follows is None) or (stated is not None and exceeds_limit(follows or 0.0, stated))
 
 
-def _told(name: str, claim: Claim, follows: Claim) -> str:
+def _describe_fault(name: str, claim: Claim, follows: Claim) -> str:
     if name == "criteria":
         return "the criteria of its release are not met by the tables held back"
     if name == "fit":
-        return "the record of the fit tells of other steps, or of more than there is to tell"
+        return "the record of the fit has other steps, or unknown entries"
     return f"{name} is {_short(getattr(claim, name))} and should be {_short(getattr(follows, name))}"
 
 
@@ -198,12 +199,13 @@ def _short(value: object) -> str:
 
 
 def _model(stored: Stored, again: TableModel) -> Check:
-    """Whether the model is the one that its releases give."""
+    """Check that the model is the one estimated from its releases."""
     apart, other = model_difference(stored.model, again), _other_versions(stored)
     if apart == 0.0:
         says = "Fitted again from its releases it is the same, bit for bit."
-    elif apart is not None and apart <= CLOSE:
-        says = f"Fitted again from its releases it is the same to {apart:.0e}, but not to the bit{_because(other)}."
+    elif apart is not None and apart <= RELATIVE_TOLERANCE:
+        why = f"it was made by other versions ({other})" if other else "the processor may round differently"
+        says = f"Fitted again from its releases it is the same to {apart:.0e}, but not to the bit; {why}."
         return Check(part="model", ok=None, says=says)
     elif other:
         says = f"Fitted again it is another model, but it was made by other versions ({other}): verify with those."
@@ -214,18 +216,14 @@ def _model(stored: Stored, again: TableModel) -> Check:
     return Check(part="model", ok=True, says=says)
 
 
-def _because(other: str) -> str:
-    return f"; it was made by other versions ({other})" if other else "; the processor may round otherwise"
-
-
 def versions_hint(stored: Stored) -> str:
-    """The advice to verify with the versions that made a model; empty if they are those here."""
+    """Return the advice to verify with the versions that made a model; empty if they are installed here."""
     other = _other_versions(stored)
-    return f" It was made by other versions ({other}), which may ask or say otherwise: try those." if other else ""
+    return f" It was made by other versions ({other}), which may behave differently: try those." if other else ""
 
 
 def _other_versions(stored: Stored) -> str:
-    """Which versions differ from those that made the model, in words; empty if none does."""
+    """Return the versions that differ from those that made the model, as text; empty if none does."""
     made, here = stored.fit.get("versions"), versions()
     if not isinstance(made, Mapping):
         return "which it does not name"
@@ -235,7 +233,7 @@ def _other_versions(stored: Stored) -> str:
 
 
 def model_difference(one: TableModel, other: TableModel) -> float | None:
-    """Largest difference between numbers of two models, against the largest of their array; None if shapes differ."""
+    """Return the largest difference of two models relative to the largest value per array; None if shapes differ."""
     pools = ArrayPool(distinct=False), ArrayPool(distinct=False)
     trees = [
         json.dumps(encode(model, pool.keep), sort_keys=True) for model, pool in zip((one, other), pools, strict=True)
@@ -257,35 +255,28 @@ def _apart(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def check_members(stored: Stored, path: str | PathLike[str]) -> Check:
-    """Whether a model file holds the members of its model, and nothing else, one after the other."""
+    """Check that a model file contains the members of its model, without gaps, and nothing else."""
     expected = model_members(stored)
     with zipfile.ZipFile(path) as archive:
         listed = archive.infolist()
         same = all(archive.read(info) == expected.get(info.filename) for info in listed)
-        end, ends = 0, archive.start_dir + sum(_entry_size(info) for info in listed) + 22 + len(archive.comment)
+        names = {info: len(info.filename.encode()) for info in listed}
+        # Sizes in a zip: 46 bytes and the name per directory entry, 22 at the end, 30 and the name per header.
+        end, ends = 0, archive.start_dir + sum(46 + size for size in names.values()) + 22 + len(archive.comment)
         for info in sorted(listed, key=lambda one: one.header_offset):
-            end = end + _header_size(info) + info.compress_size if info.header_offset == end else -1
+            end = end + 30 + names[info] + info.compress_size if info.header_offset == end else -1
         tight = end == archive.start_dir and ends == Path(path).stat().st_size
     if not same or sorted(info.filename for info in listed) != sorted(expected) or not tight:
-        says = "The file holds more, or other things, than a file of this model does."
-        return Check(part="file", ok=False, says=says)
+        return Check(part="file", ok=False, says="The content of the file is not that of a file of this model.")
     return Check(part="file", ok=True, says=f"Its {len(listed)} members are those of the model, and nothing else.")
 
 
-def _header_size(info: zipfile.ZipInfo) -> int:
-    return 30 + len(info.filename.encode())
-
-
-def _entry_size(info: zipfile.ZipInfo) -> int:
-    return 46 + len(info.filename.encode())
-
-
 def check_ledger(stored: Stored, path: str | PathLike[str], again: Refit | None) -> Check:
-    """Whether the fit stands in this ledger, with these releases and this price, under a cap that holds."""
+    """Check that the fit is in this ledger, with these releases and this price, within the cap."""
     try:
         view = read_ledger(path)
         _require_cap(view)
-        _fit_in(view, [line_digest(record_line(step)) for step in stored.recorded])
+        _fit_in(view, [hash_line(encode_step(step)) for step in stored.recorded])
         if again is not None:
             require_addable(stored.schema.prices, again.records[-1].unit, view)
             for record in again.records:
@@ -296,14 +287,14 @@ def check_ledger(stored: Stored, path: str | PathLike[str], again: Refit | None)
             _require_total(stored.claim, view, again.records[-1].id)
     except SklarError as error:
         return Check(part="ledger", ok=False, says=f"{error}")
-    except (ArithmeticError, TypeError):  # a claim is read as it stands, with any kind of value for a number
-        return Check(part="ledger", ok=False, says="The claim's total of the ledger cannot be followed.")
+    except (ArithmeticError, TypeError):  # a claim is read without validation, with any type for a number
+        return Check(part="ledger", ok=False, says="The claim's total of the ledger is not valid.")
     total = view.totals()
     cap = view.header.cap
     capped = "no cap" if cap is None else f"its cap, epsilon = {cap.epsilon:g} at delta = {cap.delta:g}, holds"
     fits = "it is the only fit" if total.fits == 1 else f"all {total.fits} fits"
     says = (
-        f"The chain of '{view.header.name}' is unbroken ({len(view.entries)} entries), {capped}. The fit stands in it "
+        f"The chain of '{view.header.name}' is unbroken ({len(view.entries)} entries), {capped}. It contains the fit "
         f"with these releases and this price; {fits}: epsilon = {total.epsilon:.6g}, delta = {total.delta:.3g}."
     )
     return Check(part="ledger", ok=True, says=says)
@@ -320,10 +311,10 @@ def _require_cap(view: LedgerView) -> None:
 
 
 def _fit_in(view: LedgerView, digests: list[str]) -> FitRecord:
-    """The fit that recorded these releases."""
+    """Return the fit that recorded these releases."""
     found = next((fit for fit in view.fits if digests and list(fit.digests.values()) == digests), None)
     if found is None:
-        raise LedgerError(f"no fit of the ledger '{view.header.name}' recorded these releases: it is another one's.")
+        raise LedgerError(f"no fit in the ledger '{view.header.name}' recorded these releases: it is another ledger.")
     return found
 
 
@@ -339,11 +330,11 @@ def _require_same(fit: FitRecord, again: FitRecord, view: LedgerView) -> None:
 
 
 def _require_stated(fit: FitRecord, again: FitRecord, hint: str) -> None:
-    """Refuse a model whose settings, reading or declarations are not those that the ledger has a hash of."""
+    """Refuse a model whose settings, reading or declarations do not match their hash in the ledger."""
     messages = (
-        f"the ledger knows of another schema or other options.{hint}",
-        "the ledger knows of another way to read the rows.",
-        "the ledger knows of another prior, share held back, person or criteria.",
+        f"the ledger recorded another schema or other options.{hint}",
+        "the ledger recorded another way to read the rows.",
+        "the ledger recorded another prior, share held back, person or criteria.",
     )
     for known, found, message in zip(fingerprint_parts(fit), fingerprint_parts(again), messages, strict=True):
         if known != found:
@@ -357,23 +348,23 @@ def _require_charged_here(claim: Claim, view: LedgerView) -> None:
 
 
 def _require_total(claim: Claim, view: LedgerView, fit: str) -> None:
-    """Refuse a claim that tells of another ledger, or of more or fewer fits than this one can have had."""
+    """Refuse a claim about another ledger, or with a number of fits that this one cannot have had."""
     total, header = claim.ledger, view.header
     place = [record.id for record in view.fits].index(fit)
     cap = None if header.cap is None or header.cap.epsilon is None else (header.cap.epsilon, header.cap.delta)
     if total is None or (total.name, total.cap) != (header.name, cap):
-        raise LedgerError("the claim tells of another ledger than this one, or of none.")
+        raise LedgerError("the claim names another ledger than this one, or none.")
     if not place < total.fits <= len(view.fits):
         raise LedgerError(f"the claim counts {total.fits} fits, which the ledger cannot have had: lines are missing.")
     found = ledger_totals(header, view.fits[: total.fits])
-    if exceeds(found.epsilon, total.epsilon) or exceeds(found.delta, total.delta):
-        raise LedgerError("the claim tells of a smaller total than the fits of the ledger had.")
+    if exceeds_limit(found.epsilon, total.epsilon) or exceeds_limit(found.delta, total.delta):
+        raise LedgerError("the claim states a smaller total than that of the fits in the ledger.")
     if found.in_advance and not total.in_advance:
-        raise LedgerError("the claim leaves out that the total needs budgets that were set before the first result.")
+        raise LedgerError("the claim omits that the total requires budgets that were set before the first result.")
 
 
 def check_rows(stored: Stored, path: str | PathLike[str], seed: int, given: Mapping[str, Any] | None = None) -> Check:
-    """Whether a file holds the rows that the model draws with this seed, as `sample` writes them."""
+    """Check that a file contains the rows that the model draws with this seed, as `sample` writes them."""
     try:
         table, same = _reader(path)
         rows, persons = table.num_rows, _persons_in(stored, table)
@@ -393,7 +384,7 @@ def check_rows(stored: Stored, path: str | PathLike[str], seed: int, given: Mapp
 
 
 def _persons_in(stored: Stored, table: Any) -> int | None:
-    """How many persons a table of linked rows has; None if rows stand alone."""
+    """Return the number of persons of a table of linked rows; None if rows are independent."""
     person = stored.schema.person
     if person is None or not isinstance(stored.model, LinkedModel) or person.key not in table.column_names:
         return None
@@ -409,7 +400,7 @@ def _is_text(path: str | PathLike[str]) -> bool:
 
 
 def _reader(path: str | PathLike[str]) -> tuple[Any, Callable[[Path], bool]]:
-    """A published table, and what tells whether another file holds the same."""
+    """Return a published table, and a function that compares it with another file."""
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.feather
@@ -428,5 +419,5 @@ def _reader(path: str | PathLike[str]) -> tuple[Any, Callable[[Path], bool]]:
             table = pyarrow.feather.read_table(place)
             return table, lambda drawn: table.equals(pyarrow.feather.read_table(drawn), check_metadata=True)
     except (OSError, pa.ArrowException):
-        raise UsageError(f"cannot read the rows in {place}: there is no such file, or it is not a table") from None
+        raise UsageError(f"cannot read the rows in {place}: it does not exist or is not a table") from None
     raise UsageError(f"rows are checked in .csv, .tsv, .parquet, .arrow or .feather files, not in {place.name}")

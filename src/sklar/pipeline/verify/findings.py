@@ -1,4 +1,4 @@
-"""What a verification found: one line a part, and a verdict."""
+"""Results of a verification: one line per part, and a verdict."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from sklar import notebook
 
 LIMITS = (
-    "What files cannot show: that the noise was really drawn as they say. For that there are the audit of the method "
-    "and the custodian's signature."
+    "Files cannot prove that the noise was really drawn as they state. For that there are the audit of the method and "
+    "the custodian's signature."
 )
 
 
@@ -18,9 +18,9 @@ class Check:
     """One part of a release.
 
     Attributes:
-        part: What was looked at.
-        ok: Whether it is as it should be; None if it was not checked.
-        says: What was found, or why nothing was looked at.
+        part: The part that was checked.
+        ok: Whether it is correct; None if it was not checked.
+        says: The finding, or the reason why it was not checked.
     """
 
     part: str
@@ -37,15 +37,15 @@ class Verified:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong with what could be checked."""
+        """Whether no check failed."""
         return all(check.ok is not False for check in self.checks)
 
     @property
     def verdict(self) -> str:
-        """One or two plain sentences."""
+        """The result in one or two sentences."""
         wrong = [check.part for check in self.checks if check.ok is False]
         if wrong:
-            return f"NOT VERIFIED: {self.file} does not hold what it says (see {', '.join(wrong)})."
+            return f"NOT VERIFIED: {self.file} is not consistent with its claim (see {', '.join(wrong)})."
         left = [check.part for check in self.checks if check.ok is None]
         rest = f" Not checked: {', '.join(left)}." if left else ""
         return f"Verified: nothing in {self.file} contradicts its claim.{rest}"
@@ -59,11 +59,11 @@ class Verified:
 
     def _repr_html_(self) -> str:
         rows = [(_mark(check), check.part, check.says) for check in self.checks]
-        table = notebook.table(("", "part", "what was found"), rows)
+        table = notebook.table(("", "part", "finding"), rows)
         return notebook.card(self.verdict, table, notebook.paragraph(LIMITS))
 
     def to_dict(self) -> dict[str, Any]:
-        """The machine-readable record."""
+        """Return the machine-readable record."""
         checks = [{"part": check.part, "ok": check.ok, "says": check.says} for check in self.checks]
         return {"file": self.file, "ok": self.ok, "verdict": self.verdict, "checks": checks, "limits": LIMITS}
 

@@ -1,9 +1,9 @@
-"""Fits a model once more from its own releases, at no cost and without rows, and charges a ledger that is thrown away.
+"""Fit a model again from its own releases, at no cost and without rows, and charge a temporary ledger.
 
-The Door that replays asks of every step that the method's request is the recorded one. So what the method would measure
-with the stated budget is what was measured, and each step costs what the Door over rows charges for it. The ledger that
-is charged is one in memory: it refuses an allowance beyond the stated budget and a charge beyond the allowance, by the
-same lines as any ledger (`sklar.accounting.ledger.filters`), so what it adds up is what the releases cost.
+The replaying Door requires in every step that the method's request is the recorded one. So the method's queries under
+the stated budget are those that were measured, and each step costs what the Door over rows charges for it. The ledger
+is in memory: it refuses an allowance beyond the stated budget and a charge beyond the allowance, by the same code as
+any ledger (`sklar.accounting.ledger.filters`), so its total is the cost of the releases.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import plan_events
 from sklar.accounting.events import Event
 from sklar.accounting.ledger import FitAccount, FitRecord, Ledger, memory_ledger
-from sklar.accounting.unit import Unit, unit_of
+from sklar.accounting.unit import Unit, make_unit
 from sklar.errors import DoorError
 from sklar.methods.evidence import Setting
 from sklar.methods.facts.fit import LABEL_WEIGHT, FactsOptions, asked_schema, measure_facts, measuring_schema, settled
@@ -32,24 +32,24 @@ from sklar.pipeline.fit.claim import declared_digest, settings_digest
 from sklar.pipeline.fit.paid import Signs, facts_digest, facts_setting, kinds_setting, priced, priced_kinds
 from sklar.pipeline.fit.prices import stated_digest, with_own_price
 from sklar.pipeline.model_file import Stored
-from sklar.release.measurements import Recorded, line_digest, read_line, record_line
+from sklar.release.measurements import Recorded, decode_step, encode_step, hash_line
 from sklar.release.replay import ReplayDoor
 from sklar.sample.rng import generator
 from sklar.schema.columns import MEASURED_WITH_KIND
 from sklar.schema.coordinates import coordinates, fitted_coordinates
-from sklar.schema.persons.person import declared_of
+from sklar.schema.persons.person import list_declared
 from sklar.schema.table import Schema, schema_from_toml, schema_to_toml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refit:
-    """A model fitted again, and what its releases cost.
+    """A model fitted again, and the cost of its releases.
 
     Attributes:
-        schema: As it must have come out: with the facts that the releases give, and what they cost.
-        notes: What was found about facts that were paid for within the fit.
+        schema: The resulting schema, with measured facts and their price.
+        notes: The findings on facts that were paid for within the fit.
         ledger: The ledger in memory that was charged.
-        records: The measurement of its facts, if they were paid for within the fit, and the fit itself, last.
+        records: The measurements of its facts, if they were paid for within the fit, and the fit itself, last.
     """
 
     method: Method[Any]
@@ -61,14 +61,14 @@ class Refit:
 
 
 def _require_person(stored: Stored, unit: Unit) -> None:
-    """Refuse a schema whose persons are not those that the noise was for."""
+    """Refuse a schema whose persons are not those that the noise was calibrated for."""
     person = stored.schema.person
     nulls = tuple(text for name, text in reading_of(stored) if name == "null_value")
-    said = unit_of(person, unit.neighbours, unit.rows_per_person if person is None else 1, nulls)
-    if said != unit or stored.fit.get("person") != (None if person is None else declared_of(person)):
-        raise DoorError("the schema tells of other persons than the record of the fit")
+    said = make_unit(person, unit.neighbours, unit.rows_per_person if person is None else 1, nulls)
+    if said != unit or stored.fit.get("person") != (None if person is None else list_declared(person)):
+        raise DoorError("the schema has other persons than the record of the fit")
     if not set(stored.schema.null_values) <= set(nulls):
-        raise DoorError("the schema tells of other missing values than the record of the fit")
+        raise DoorError("the schema has other missing values than the record of the fit")
 
 
 def refit(stored: Stored) -> Refit:
@@ -115,7 +115,7 @@ def refit(stored: Stored) -> Refit:
 
 
 def _require_public_facts(facts: Mapping[str, Any], unit: Unit) -> None:
-    """Refuse a number of rows that is not public, and a seed that no fit has."""
+    """Refuse a number of rows that is not public, and an impossible seed."""
     rows, seed = facts["rows"], facts["seed"]
     if (type(rows) is not int or rows < 0) if unit.neighbours == "replace" else rows is not None:
         raise DoorError("a number of rows is public under replace neighbours only")
@@ -124,12 +124,12 @@ def _require_public_facts(facts: Mapping[str, Any], unit: Unit) -> None:
 
 
 def reading_of(stored: Stored) -> tuple[tuple[str, str], ...]:
-    """What the record of a fit states about reading the source."""
+    """Return what the record of a fit states about reading the source."""
     return tuple((str(name), str(text)) for name, text in stored.fit.get("reading", ()))
 
 
 def _require_own_prices(stored: Stored, own: Sequence[str]) -> None:
-    """Refuse prices under the fit's own name for facts that it did not find or pay for: they would not be counted."""
+    """Refuse prices under the fit's own name for facts that it did not measure: they would not be counted."""
     if len(set(own)) < len(own):
         raise DoorError("the fit and the measurement of its facts have one name")
     found = {"decimals"} | ({"lower", "upper", "values", "rows"} if "paid" in stored.fit else set())
@@ -137,12 +137,12 @@ def _require_own_prices(stored: Stored, own: Sequence[str]) -> None:
     for price in stored.schema.prices:
         strange = [fact for fact in price.facts if fact.rpartition(".")[2] not in found]
         if price.fit in own and strange:
-            raise DoorError(f"'{strange[0]}' stands under the price of the fit itself, which did not measure it")
+            raise DoorError(f"'{strange[0]}' is listed in the price of the fit itself, which did not measure it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Before:
-    """What a fit began with: its schema, and the measurement of facts that came first, if any."""
+    """The initial schema of a fit, and the measurement of facts that came first, if any."""
 
     schema: Schema
     notes: tuple[str, ...] = ()
@@ -151,12 +151,12 @@ class _Before:
 
     @property
     def measurement(self) -> str:
-        """The fit that measured facts first; empty without one."""
+        """The name of the fit that measured facts first; empty without one."""
         return "".join(record.id for record in self.records)
 
 
 def _before(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
-    """The schema that the fit began with, with what it paid for first replayed from what was asked and released."""
+    """Return the initial schema of the fit; facts that were paid for are replayed from their releases."""
     if "kinds" in stored.fit:
         found = _kinds(ledger, stored, unit)
         return found if "paid" not in stored.fit else _paid(ledger, stored, unit, found)
@@ -168,7 +168,7 @@ def _before(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
 
 
 def _kinds(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
-    """The measurement of kinds."""
+    """Replay the measurement of kinds."""
     bought, reading = stored.fit["kinds"], reading_of(stored)
     asked, budget, allowance = _asked(bought)
     public = classes_schema(asked)
@@ -188,7 +188,7 @@ def _kinds(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
 
 
 def _paid(ledger: Ledger, stored: Stored, unit: Unit, kinds: _Before | None) -> _Before:
-    """The measurement of bounds and labels, after that of kinds if there was one."""
+    """Replay the measurement of bounds and labels, after that of kinds if there was one."""
     bought, reading = stored.fit["paid"], reading_of(stored)
     asked, budget, allowance = _asked(bought)
     if kinds is not None:
@@ -213,29 +213,29 @@ def _paid(ledger: Ledger, stored: Stored, unit: Unit, kinds: _Before | None) -> 
 
 
 def _asked(bought: Mapping[str, Any]) -> tuple[Schema, Budget, Allowance]:
-    """What a measurement of facts was asked for, and what it could spend."""
+    """Return the schema, budget and allowance of a measurement of facts."""
     if "asked" not in bought:
-        raise DoorError("the file does not tell what was asked of the facts it paid for: an older Sklar made it")
+        raise DoorError("the file does not contain the request for its measured facts: an older Sklar made it")
     asked = schema_from_toml(bought["asked"])
     if schema_to_toml(asked_schema(asked)) != bought["asked"]:
-        raise DoorError("what was asked of the facts says more than what is asked")
+        raise DoorError("the request for measured facts contains more than is asked")
     return asked, Budget(**bought["budget"]), Allowance(**bought["allowance"])
 
 
 def _replayed(bought: Mapping[str, Any], unit: Unit) -> ReplayDoor:
-    return ReplayDoor(unit=unit, recorded=[read_line(line) for line in bought["releases"]])
+    return ReplayDoor(unit=unit, recorded=[decode_step(line) for line in bought["releases"]])
 
 
 def _require_same(door: ReplayDoor, bought: Mapping[str, Any]) -> None:
     door.require_end()
-    if [record_line(step) for step in door.steps] != list(bought["releases"]):
-        raise DoorError("the record of what was paid for says more than was released")
+    if [encode_step(step) for step in door.steps] != list(bought["releases"]):
+        raise DoorError("the record of measured facts contains more than was released")
 
 
 def _charged(
     ledger: Ledger, account: FitAccount, recorded: Sequence[Recorded], events: Sequence[tuple[Event, ...]]
 ) -> FitRecord:
-    """Charge as the fit did; a number that is missing among the steps is one that was lost, and measured again."""
+    """Charge as the fit did; a missing step number is a step that was lost and measured again."""
     for step, charge in zip(recorded, events, strict=True):
         number = account.charge(charge, step.label)
         while number < step.step:
@@ -244,6 +244,6 @@ def _charged(
             number = account.charge(charge, step.label)
         if number != step.step:
             raise DoorError(f"the step '{step.label}' of the record is out of order")
-        account.record_release(number, line_digest(record_line(step)))
+        account.record_release(number, hash_line(encode_step(step)))
     account.close()
     return account.record

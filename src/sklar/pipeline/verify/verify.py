@@ -15,10 +15,10 @@ from sklar.pipeline.verify.findings import Check, Verified
 
 Place = str | PathLike[str]
 NO_LEDGER = (
-    "No ledger was given (--ledger): only it knows of other fits, and whether the file leaves out what was stated "
-    "about reading the rows, or changes who vouches for what."
+    "No ledger was given (--ledger): only a ledger shows other fits, and whether the file omits how the rows were read "
+    "or changes who vouches for facts."
 )
-"""What cannot be found out from a model file alone: it can be rewritten in all places at once."""
+"""What a model file alone cannot show, since it can be rewritten in all places at once."""
 
 
 def verify(
@@ -30,21 +30,21 @@ def verify(
     *,
     given: Mapping[str, Any] | None = None,
 ) -> Verified:
-    """Check a published model or bundle, with nothing but what was published.
+    """Verify a published model or bundle from published files alone.
 
     Args:
         file: A model file, or a bundle of `sklar bundle`.
-        ledger: The ledger it was charged to; a bundle brings an extract of its own.
+        ledger: The ledger it was charged to; a bundle contains an extract of its own.
         rows: Rows that were drawn from the model, as `sample` wrote them.
         seed: The seed they were drawn with.
         key: The custodian's public key: the bundle must be signed by it.
         given: The conditions that the rows were drawn under.
 
     Returns:
-        What was found: `.ok`, `.checks`, `.verdict`.
+        The result: `.ok`, `.checks`, `.verdict`.
     """
     if (rows is None) != (seed is None):
-        raise UsageError("rows are checked by drawing them again: name both the rows and the seed (--rows, --seed)")
+        raise UsageError("rows are checked by drawing them again: give both the rows and the seed (--rows, --seed)")
     if is_bundle(file):
         from sklar.pipeline.verify.bundles import verify_bundle
 

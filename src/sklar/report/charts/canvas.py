@@ -1,4 +1,4 @@
-"""A drawing as plain shapes, and its two forms: SVG text, and PNG through matplotlib where that is installed."""
+"""A drawing as shapes, and its two output formats: SVG text, and PNG by matplotlib if that is installed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from sklar.report.colours import AXIS, INK, PAPER, SOFT, Colour, themed
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 ENDINGS = (".svg", ".png")
 GAP = 12.0
-"""Between pictures of a grid."""
-LARGEST = 20_000
-"""Pixels of a side of a PNG image, at most."""
+"""Pixels between pictures of a grid."""
+MAX_PNG_SIDE = 20_000
+"""Maximum number of pixels of a side of a PNG image."""
 PAINT = re.compile(r'((?:fill|stroke)=")(#[0-9a-fA-F]{6})')
-"""A colour of a shape. Texts cannot be taken for one: their quotes are escaped."""
+"""Pattern of the colour of a shape. It cannot match in texts, whose quotes are escaped."""
 Anchor = Literal["start", "middle", "end"]
 Point = tuple[float, float]
 
@@ -66,7 +66,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """A text; y is its base line. Turned ones read upwards; without a size it is that of the page, or 11."""
+    """A text; y is its base line. Turned texts read upwards; the default size is that of the page, or 11."""
 
     x: float
     y: float
@@ -81,7 +81,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A grid of coloured cells, the first row on top; each may have a text that shows when one points at it."""
+    """A grid of coloured cells, the first row on top; each may have a tooltip."""
 
     x: float
     y: float
@@ -93,7 +93,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Shapes that belong together and share a text that shows when one points at them."""
+    """Shapes that share a tooltip."""
 
     shapes: tuple[Shape, ...]
     title: str
@@ -107,9 +107,9 @@ class Canvas:
     """Shapes in the order in which they are drawn, in pixels from the upper left corner.
 
     Attributes:
-        title: What it shows, for those who cannot see it.
-        role: Its class in the page, for the page's style.
-        style: Style of its own.
+        title: Its text alternative.
+        role: Its CSS class in the page.
+        style: Its own CSS.
     """
 
     width: float
@@ -124,7 +124,7 @@ class Canvas:
 
 
 def side_by_side(parts: Mapping[str, Canvas], title: str, across: int = 3) -> Canvas:
-    """Pictures in a grid, each below its name."""
+    """Return pictures in a grid, each below its name."""
     wide, high = max(p.width for p in parts.values()) + 2 * GAP, max(p.height for p in parts.values()) + 3 * GAP
     shapes: list[Shape] = [Label(x=GAP, y=GAP + 2, text=title, colour=SOFT)]
     for at, (name, part) in enumerate(parts.items()):
@@ -144,18 +144,18 @@ def _moved(shape: Shape, dx: float, dy: float) -> Shape:
 
 
 def rectangle(x0: float, y0: float, x1: float, y1: float) -> tuple[Point, ...]:
-    """The four corners, for a piece of a path."""
+    """Return the four corners, for a piece of a path."""
     return (x0, y0), (x0, y1), (x1, y1), (x1, y0)
 
 
 def outline(x: float, y: float, side: float) -> Path:
-    """A square around a picture."""
+    """Return a square around a picture."""
     corners = rectangle(x, y, x + side, y + side)
     return Path(pieces=((*corners, corners[0]),), colour=AXIS)
 
 
 def to_svg(canvas: Canvas, *, inline: bool = False) -> str:
-    """The drawing as one SVG element; all texts are escaped. Inline ones take size, fonts and theme from their page."""
+    """Return the drawing as one SVG element with escaped texts; inline, it has size, fonts and theme of its page."""
     size = f'viewBox="0 0 {canvas.width:.0f} {canvas.height:.0f}"'
     head = f'{size} role="img" aria-label="{escape(canvas.title)}"' + (f' class="{canvas.role}"' if canvas.role else "")
     body = (f"<style>{canvas.style}</style>" if canvas.style else "") + "".join(map(_svg, canvas.shapes))
@@ -188,7 +188,7 @@ def _svg(shape: Shape) -> str:
 
 
 def _pointed(picture: Picture) -> str:
-    """Cells that cannot be seen and tell their texts."""
+    """Return invisible cells with tooltips."""
     if not picture.titles:
         return ""
     wide, high = picture.width / len(picture.titles[0]), picture.height / len(picture.titles)
@@ -230,7 +230,7 @@ def _label_look(label: Label) -> str:
 
 
 def _n(value: float) -> str:
-    """A short number."""
+    """Return a short number."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -239,7 +239,7 @@ def _caption(box: Box) -> Label:
 
 
 def image_address(rows: Sequence[Sequence[Colour]]) -> str:
-    """A data address of a PNG image with one pixel a cell: a hundred columns squared weigh a few kilobytes."""
+    """Return a data URL of a PNG image with one pixel per cell; a hundred columns squared take a few kilobytes."""
     height, width = len(rows), len(rows[0]) if rows else 0
     raw = b"".join(b"\0" + b"".join(map(bytes, row)) for row in rows)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
@@ -252,13 +252,13 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def require_picture(path: str | PathLike[str]) -> None:
-    """Refuse a name that does not tell which form is wanted."""
+    """Refuse a name without the ending of a format."""
     if not fspath(path).lower().endswith(ENDINGS):
-        raise UsageError(f"a picture is written as .svg or .png; '{fspath(path)}' ends in neither.")
+        raise UsageError(f"the name of a picture must end in .svg or .png; got '{fspath(path)}'.")
 
 
 def write_picture(canvas: Canvas, path: str | PathLike[str], *, mode: int | None = None) -> None:
-    """Write the drawing; the name's ending, .svg or .png, tells the form."""
+    """Write the drawing; the ending of the name, .svg or .png, determines the format."""
     from sklar.export.atomic import write_bytes
 
     require_picture(path)
@@ -267,7 +267,7 @@ def write_picture(canvas: Canvas, path: str | PathLike[str], *, mode: int | None
 
 
 def to_png(canvas: Canvas) -> bytes:
-    """The drawing as a PNG image."""
+    """Return the drawing as a PNG image."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -276,7 +276,7 @@ def to_png(canvas: Canvas) -> bytes:
             "a .png picture needs matplotlib: pip install '.[eval]' in the folder of Sklar, or ask for .svg."
         ) from None
     inch = 72.0  # one font point a pixel, as in the SVG
-    dots = min(144.0, LARGEST / max(canvas.width, canvas.height) * inch)
+    dots = min(144.0, MAX_PNG_SIDE / max(canvas.width, canvas.height) * inch)
     figure = Figure(figsize=(canvas.width / inch, canvas.height / inch), dpi=dots)
     FigureCanvasAgg(figure)
     axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0))

@@ -1,4 +1,4 @@
-"""Two tables in one picture, or a release and its model: cells of a column, joint cells of a pair, all correlations."""
+"""Charts of two tables, or of a release and its model: cells of a column, joint cells of a pair, correlations."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from sklar.report.charts.plots import LETTER, Frame
 from sklar.report.colours import AXIS, REAL, SYNTHETIC, Colour, diverge, shade
 from sklar.report.seen import correlations_seen
 
-READABLE = 7
-"""Letters by which a label can be told."""
+MIN_LABEL_LETTERS = 7
+"""Minimum number of letters of a shortened label."""
 PANEL, ROOM, GAP = 118.0, 62.0, 12.0
-"""In pixels: either picture of a pair, the texts left of them, and between them."""
+"""Pixels of either picture of a pair, of the texts left of them, and between them."""
 CELL, LEAST_MATRIX = 13.0, 190.0
-"""Pixels of a cell of a matrix with named columns, and of a small matrix in all."""
-NAMES, LONGEST = 40, 14
-"""Columns that a matrix names; more are numbered, every tenth. Letters of a name that are shown."""
-HOVERED = 24
-"""Columns of a matrix whose cells tell their numbers when one points at them: each weighs a hundred bytes."""
-LEAST_TOP = 1e-6
-"""Dependence smaller than this, as a share of rows, has the colour of none."""
+"""Pixels of a cell of a matrix with named columns, and of a whole small matrix."""
+MAX_NAMED_COLUMNS, MAX_NAME_LETTERS = 40, 14
+"""Maximum number of columns that a matrix names (more are numbered, every tenth), and of letters of a name."""
+MAX_TOOLTIP_COLUMNS = 24
+"""Maximum number of columns of a matrix whose cells have tooltips: each takes a hundred bytes."""
+MIN_DEPENDENCE = 1e-6
+"""Dependence smaller than this, as a share of rows, is drawn as none."""
 Grid = Sequence[Sequence[float]]
 Ticks = Sequence[tuple[float, str]]
 
 
 class ColumnDrawn(Protocol):
-    """One column, whatever is shown of it."""
+    """One column of a chart."""
 
     @property
     def column(self) -> str: ...
@@ -62,7 +62,7 @@ class ReleaseShown(ColumnDrawn, Protocol):
 
 
 class PairDrawn(Protocol):
-    """Two columns, the first one upwards, the second one to the right, whatever is shown of them."""
+    """Two columns of a chart, the first one upwards, the second one to the right."""
 
     @property
     def columns(self) -> tuple[str, str]: ...
@@ -82,7 +82,7 @@ class PairShown(PairDrawn, Protocol):
 
 
 class DependenceShown(PairDrawn, Protocol):
-    """By how much shares of rows exceed those of independent columns, as released and in the model."""
+    """Shares of rows minus those of independent columns, as released and in the model."""
 
     @property
     def released(self) -> Grid: ...
@@ -91,9 +91,9 @@ class DependenceShown(PairDrawn, Protocol):
 
 
 def margin_chart(margin: MarginShown) -> Canvas:
-    """Cells of a column: the real shares filled, the synthetic ones as a line with marks.
+    """Draw the cells of a column: the real shares filled, the synthetic ones as a line with marks.
 
-    A bar that towers above all others is cut, with its share on top, so that the others can be seen.
+    A bar much higher than all others is cut, with its share on top, so that the others are visible.
     """
     real, synthetic = margin.real, margin.synthetic
     cut = _cut_level(real) if margin.numeric else None
@@ -109,7 +109,7 @@ def margin_chart(margin: MarginShown) -> Canvas:
 
 
 def band_chart(shown: ReleaseShown) -> Canvas:
-    """The model's shares filled, and over each the interval in which the true share lies."""
+    """Draw the model's shares filled, and the interval of each true share."""
     both = zip(shown.released, shown.bands, strict=True)
     limits = [(max(value - band, 0.0), max(value + band, 0.0)) for value, band in both]
     frame, ends, shapes = _bars(
@@ -125,7 +125,7 @@ def band_chart(shown: ReleaseShown) -> Canvas:
 def _bars(
     shown: ColumnDrawn, shares: Sequence[float], top: float, colour: str
 ) -> tuple[Frame, list[tuple[float, float]], list[Shape]]:
-    """The frame of a column whose axis ends at `top`, both ends of each cell, and shapes: bars first, then the axes."""
+    """Return the frame of a column with its axis up to `top`, both ends of each cell, and the bars and axes."""
     frame = Frame(left=34, right=278, top=14, bottom=106, up=(0.0, top))
     step = (frame.right - frame.left) / max(1, len(shares))
     gap = 0.0 if shown.numeric else min(step * 0.2, 6)
@@ -140,20 +140,20 @@ def _bars(
 
 
 def pair_chart(pair: PairShown) -> Canvas:
-    """Joint shares of both tables on the scale of the real ones, by square roots so that rare cells show."""
+    """Draw joint shares of both tables on the scale of the real ones, by square roots to show rare cells."""
     top = math.sqrt(max((x for row in pair.real for x in row), default=0.0))
     return _panels(pair, {"real": pair.real, "synthetic": pair.synthetic}, lambda value: shade(value**0.5, top))
 
 
 def dependence_chart(shown: DependenceShown) -> Canvas:
-    """Both on one scale: orange where there are more rows than if the columns were independent, blue where fewer."""
+    """Draw both on one scale: orange for more rows than under independence, blue for fewer."""
     grids = {"released": shown.released, "model": shown.model}
-    top = max([abs(value) for grid in grids.values() for row in grid for value in row] + [LEAST_TOP])
+    top = max([abs(value) for grid in grids.values() for row in grid for value in row] + [MIN_DEPENDENCE])
     return _panels(shown, grids, lambda value: diverge(float(value), top))
 
 
 def _panels(pair: PairDrawn, grids: Mapping[str, Grid], colour: Callable[[float], Colour]) -> Canvas:
-    """Two grids of cells beside each other, each below its name."""
+    """Draw two grids of cells side by side, each below its name."""
     shapes: list[Shape] = []
     for at, (name, grid) in enumerate(grids.items()):
         x = ROOM + at * (PANEL + GAP)
@@ -172,12 +172,12 @@ def _panels(pair: PairDrawn, grids: Mapping[str, Grid], colour: Callable[[float]
 
 
 def matrix_chart(what: str, columns: Sequence[str], real: Grid, synthetic: Grid, shown: str) -> Canvas:
-    """Correlations of the real or the synthetic table, or (shown: "difference") how much stronger they are in it."""
+    """Draw correlations of the real or the synthetic table, or their difference in strength (`shown`)."""
     count = len(columns)
-    size = max(LEAST_MATRIX, CELL * min(count, NAMES))
+    size = max(LEAST_MATRIX, CELL * min(count, MAX_NAMED_COLUMNS))
     cell = size / max(1, count)
-    names = [shortened(name, LONGEST) for name in columns]
-    room = 8 + LETTER * max((len(name) for name in names), default=0) if count <= NAMES else 34.0
+    names = [shortened(name, MAX_NAME_LETTERS) for name in columns]
+    room = 8 + LETTER * max((len(name) for name in names), default=0) if count <= MAX_NAMED_COLUMNS else 34.0
     drawn = {"real": real, "synthetic": synthetic, "difference": real}[shown]
     colours: tuple[tuple[Colour, ...], ...] = tuple(
         tuple(
@@ -186,17 +186,17 @@ def matrix_chart(what: str, columns: Sequence[str], real: Grid, synthetic: Grid,
         )
         for rows in zip(real, synthetic, drawn, strict=True)
     )
-    titles = _titles(columns, real, synthetic) if count <= HOVERED else ()
+    titles = _titles(columns, real, synthetic) if count <= MAX_TOOLTIP_COLUMNS else ()
     shapes: list[Shape] = [
         Picture(x=room, y=4, width=size, height=size, rows=colours, titles=titles),
         outline(room, 4.0, size),
     ]
     text = min(11.0, cell)
     for at, name in enumerate(names):
-        if count > NAMES and (at + 1) % 10:
+        if count > MAX_NAMED_COLUMNS and (at + 1) % 10:
             continue
-        label, middle = name if count <= NAMES else str(at + 1), (at + 0.5) * cell
-        size_of = text if count <= NAMES else 11.0
+        label, middle = name if count <= MAX_NAMED_COLUMNS else str(at + 1), (at + 0.5) * cell
+        size_of = text if count <= MAX_NAMED_COLUMNS else 11.0
         shapes += [
             Label(x=room - 4, y=4 + middle + size_of / 3, text=label, size=size_of, anchor="end"),
             Label(x=room + middle + size_of / 3, y=size + 8, text=label, size=size_of, anchor="end", turned=True),
@@ -216,9 +216,9 @@ def _titles(columns: Sequence[str], real: Grid, synthetic: Grid) -> tuple[tuple[
 
 
 def ticks_below(ticks: Ticks, left: float, right: float, bottom: float) -> list[Shape]:
-    """Texts below an axis, each cut to the room that its neighbours leave, and none beyond the ends.
+    """Return texts below an axis, each cut to the available room, none beyond the ends.
 
-    Where little of them would be left, every other one is.
+    If too little of them is left, every other text is shown.
     """
     gaps = [(b - a) * (right - left) for (a, _), (b, _) in pairwise(ticks)]
     letters = int((min(gaps, default=right - left) - 3) / LETTER)
@@ -226,7 +226,7 @@ def ticks_below(ticks: Ticks, left: float, right: float, bottom: float) -> list[
     while letters > 1 and any(b[0] - a[0] < (len(a[1]) + len(b[1])) * LETTER / 2 for a, b in pairwise(texts)):
         letters -= 1  # those at the ends were moved inwards
         texts = _placed(ticks, left, right, letters)
-    if len(ticks) > 2 and letters < min(max(len(text) for _, text in ticks), READABLE):
+    if len(ticks) > 2 and letters < min(max(len(text) for _, text in ticks), MIN_LABEL_LETTERS):
         return ticks_below(ticks[::2], left, right, bottom)
     marks = tuple(((x, bottom), (x, bottom + 4)) for x in (left + place * (right - left) for place, _ in ticks))
     labels = [Label(x=x, y=bottom + 15, text=text, anchor="middle") for x, text in texts]
@@ -234,7 +234,7 @@ def ticks_below(ticks: Ticks, left: float, right: float, bottom: float) -> list[
 
 
 def _placed(ticks: Ticks, left: float, right: float, letters: int) -> list[tuple[float, str]]:
-    """Middles of texts that are cut to so many letters and kept on the axis."""
+    """Return the centres of texts that are cut to `letters` letters and kept on the axis."""
     out: list[tuple[float, str]] = []
     for place, text in ticks:
         shown = shortened(text, letters)
@@ -248,6 +248,6 @@ def shortened(text: str, letters: float) -> str:
 
 
 def _cut_level(shares: Sequence[float]) -> float | None:
-    """Up to which share bars are drawn so that the others can be seen beside one that towers above them; else None."""
+    """Return the share at which a very high bar is cut so that the others are visible; None if no bar is."""
     tall = sorted(shares, reverse=True)
     return 1.3 * tall[1] if len(tall) > 2 and tall[0] > 0.4 and 0 < tall[1] < tall[0] / 4 else None

@@ -1,4 +1,4 @@
-"""Pictures made of panels of pixels: scatter plots of rows, correlations level by level, contours of pair copulas."""
+"""Charts of pixel panels: scatter plots of rows, correlations by level, contours of pair copulas."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 Table = Mapping[str, Floats]
 Pixels = tuple[tuple[Colour, ...], ...]
-MOST_COLUMNS = 8
-"""Columns of a scatter grid: more make its panels too many to look at, and its file large."""
+MAX_SCATTER_COLUMNS = 8
+"""Maximum number of columns of a scatter grid: more make too many panels and a large file."""
 BINS, DOTS = 30, 120
-"""Bars of a histogram, and pixels of a scatter plot in either direction: vector marks would make the file huge."""
+"""Bars of a histogram, and pixels of a scatter plot per direction: vector marks would make the file huge."""
 SIDE, GAP, EDGE, HEAD = 120.0, 6.0, 20.0, 30.0
-"""Of a panel of a scatter grid, between panels, around them, and above them, in pixels."""
-ACROSS = 4
-"""Matrices or contours beside each other."""
-POINTS = 161
-"""Points in either direction at which a density is taken."""
+"""Pixels of a panel of a scatter grid, between panels, around them, and above them."""
+PANELS_ACROSS = 4
+"""Number of matrices or contours side by side."""
+DENSITY_POINTS = 161
+"""Points per direction at which a density is evaluated."""
 CONTOURS = (0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3)
-"""Of the density with standard normal margins; between two of them a panel has one colour."""
+"""Levels of the density with standard normal margins; between two of them a panel has one colour."""
 PANEL, PANEL_GAP, PANEL_HEAD, PANEL_FOOT = 180.0, 24.0, 34.0, 30.0
-"""Of a matrix or of contours, between them, above each, and below all, in pixels."""
+"""Pixels of a matrix or of contours, between them, above each, and below all."""
 
 
 def scatter_grid(synthetic: Table, *, real: Table | None = None) -> Canvas:
-    """Scatter plots of all pairs, histograms on the diagonal; real rows below the diagonal, synthetic ones above."""
-    if not 2 <= len(synthetic) <= MOST_COLUMNS:
-        raise UsageError(f"a scatter grid takes 2 to {MOST_COLUMNS} columns of numbers; found {len(synthetic)}")
+    """Draw scatter plots of all pairs, real rows below and synthetic ones above a diagonal of histograms."""
+    if not 2 <= len(synthetic) <= MAX_SCATTER_COLUMNS:
+        raise UsageError(f"a scatter grid takes 2 to {MAX_SCATTER_COLUMNS} columns of numbers; found {len(synthetic)}")
     if real is not None and list(real) != list(synthetic):
         raise UsageError("real and synthetic rows must have the same columns, in the same order")
     names = list(synthetic)
@@ -72,7 +72,7 @@ def _span(columns: Sequence[Floats]) -> tuple[float, float]:
 
 
 def _histograms(columns: Sequence[Floats], span: tuple[float, float], x: float, y: float) -> list[Shape]:
-    """The synthetic column filled, the real one as a line."""
+    """Draw the synthetic column filled, the real one as a line."""
     shares = [np.histogram(v[np.isfinite(v)], BINS, span)[0] / max(1, int(np.isfinite(v).sum())) for v in columns]
     top, step = max(float(part.max()) for part in shares) or 1.0, SIDE / BINS
     steps = [
@@ -88,7 +88,7 @@ def _dots(
     first: Floats, second: Floats, across: tuple[float, float], up: tuple[float, float],
     colour: str, x: float, y: float,
 ) -> Picture:  # fmt: skip
-    """Rows as pixels: darker where there are more of them."""
+    """Draw rows as pixels, darker where there are more of them."""
     known = np.isfinite(first) & np.isfinite(second)
     counts = np.histogram2d(first[known], second[known], DOTS, (across, up))[0].T[::-1]
     depth = np.where(counts > 0, 0.35 + 0.65 * np.sqrt(counts / max(1.0, counts.max())), 0.0)
@@ -96,7 +96,7 @@ def _dots(
 
 
 def draw_levels(matrices: Mapping[str, Floats], names: Sequence[str], *, label: str = "") -> Canvas:
-    """One correlation matrix for each title (a level, or the real table), on a common scale from -1 to 1.
+    """Draw one correlation matrix for each title (a level, or the real table), on a common scale from -1 to 1.
 
     `label` is a line below the picture, as the claim of a model.
     """
@@ -118,12 +118,12 @@ def draw_levels(matrices: Mapping[str, Floats], names: Sequence[str], *, label: 
 
 
 def draw_contours(copulas: Mapping[str, pv.Bicop], *, label: str = "") -> Canvas:
-    """Contours of pair copulas with standard normal margins, one panel for each title; darker is denser."""
+    """Draw contours of pair copulas with standard normal margins, one panel per title; darker is denser."""
     from scipy.special import ndtr
 
     if not copulas:
-        raise UsageError("there is no pair copula to draw: all edges are independent")
-    scores = np.linspace(-3, 3, POINTS)
+        raise UsageError("no pair copula to draw: all edges are independent")
+    scores = np.linspace(-3, 3, DENSITY_POINTS)
     first, second = np.meshgrid(scores, scores, indexing="ij")
     at = np.asfortranarray(ndtr(np.column_stack([first.ravel(), second.ravel()])))
     normal = np.exp(-(first**2 + second**2) / 2) / (2 * np.pi)
@@ -142,8 +142,8 @@ def _pixels(values: Floats, colour: Callable[[float], Colour]) -> Pixels:
 def _panels(
     grids: Mapping[str, Pixels], label: str, room: float, beside: Callable[[float, float], list[Shape]]
 ) -> Canvas:
-    """Grids side by side under their titles, with so much room for the labels left of and below each."""
-    across = min(len(grids), ACROSS)
+    """Draw grids side by side under their titles, with room for the labels left of and below each."""
+    across = min(len(grids), PANELS_ACROSS)
     down = math.ceil(len(grids) / across)
     shapes: list[Shape] = []
     for at, (title, rows) in enumerate(grids.items()):

@@ -1,4 +1,4 @@
-"""Charts with axes: curves, bars, intervals, measures over epsilon, and the risk of releases by utility."""
+"""Charts with axes: curves, bars, intervals, measures over epsilon, and risk against utility."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sklar.report.charts.canvas import Anchor, Canvas, Dot, Group, Label, Path, 
 from sklar.report.colours import AXIS, INK, LINES, PAPER, REAL, SOFT, SYNTHETIC
 
 LETTER = 6.3
-"""Pixels of a letter of 11 pixels, on average."""
+"""Average width in pixels of a letter of size 11."""
 DASHES = ("", "6 3", "2 2", "8 2 2 2", "1 3", "")
 Budgeted = tuple[float | None, float, float | None]
 """Epsilon, or None without a budget; mean; half width of its interval, if it has one."""
 Triple = tuple[float, float, float]
 """A value and its interval."""
 TICKS = 5
-"""Numbers along either axis of the trade-off."""
+"""Number of ticks along either axis of the trade-off."""
 STYLE = (
     f".tradeoff text{{font:11px system-ui,sans-serif;fill:var(--soft,{SOFT})}}"
     f".tradeoff g.point:hover .name,.tradeoff g.point:focus .name{{font-weight:700;fill:var(--ink,{INK})}}"
@@ -40,13 +40,13 @@ class Range(Protocol):
 
 
 def line_colour(at: int) -> str:
-    """The colour of a line, for its legend."""
+    """Return the colour of a line, for its legend."""
     return LINES[at % len(LINES)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """A rectangle of the canvas, and the numbers that its edges stand for; what lies beyond is drawn at the edge."""
+    """A rectangle of the canvas with the numbers of its edges; points beyond are drawn at the edge."""
 
     left: float
     right: float
@@ -56,19 +56,19 @@ class Frame:
     up: tuple[float, float] = (0.0, 1.0)
 
     def x(self, value: float) -> float:
-        """Where a number lies across."""
+        """Return the horizontal position of a number."""
         return self.left + (self.right - self.left) * _share(value, self.across)
 
     def y(self, value: float) -> float:
-        """Where a number lies upwards."""
+        """Return the vertical position of a number."""
         return self.bottom - (self.bottom - self.top) * _share(value, self.up)
 
     def at(self, x: float, y: float) -> Point:
-        """Where a point lies."""
+        """Return the position of a point."""
         return self.x(x), self.y(y)
 
     def axes(self, title: str, x: Sequence[tuple[float, str]], y: Sequence[tuple[float, str]]) -> list[Shape]:
-        """Both axes with numbers beside them, and a title below."""
+        """Draw both axes with numbers beside them, and a title below."""
         line = Path(pieces=(((self.left, self.top), (self.left, self.bottom), (self.right, self.bottom)),), colour=AXIS)
         below = [Label(x=at, y=self.bottom + 14, text=text, anchor=_anchor(at, text, self)) for at, text in x]
         beside = [Label(x=self.left - 4, y=min(at + 4, self.bottom), text=text, anchor="end") for at, text in y]
@@ -82,7 +82,7 @@ def _share(value: float, span: tuple[float, float]) -> float:
 
 
 def _anchor(at: float, text: str, frame: Frame) -> Anchor:
-    """To either side of an end of the axis where the middle of a text would reach beyond it."""
+    """Return the anchor of a text, which keeps it inside the axis."""
     half = LETTER * len(text) / 2
     return "start" if at == frame.left else "end" if at == frame.right or at + half > frame.right + 8 else "middle"
 
@@ -90,7 +90,7 @@ def _anchor(at: float, text: str, frame: Frame) -> Anchor:
 def curve_chart(
     title: str, x_title: str, x: Sequence[float], lines: Sequence[tuple[str, Sequence[float]]], ideal: bool = False
 ) -> Canvas:
-    """Lines over a common axis, with the diagonal as the ideal where it is one."""
+    """Draw lines over a common axis, with the diagonal if it is the ideal."""
     low, high = (min(x), max(x)) if x else (0.0, 1.0)
     top = max([1e-12, 1.0 if ideal else 0.0, *(v for _, line in lines for v in line)])
     frame = Frame(left=44, right=312, top=8, bottom=184, across=(low, high), up=(0.0, top))
@@ -109,7 +109,7 @@ def curve_chart(
 
 
 def _told(title: str, parts: Sequence[str]) -> str:
-    """What is drawn and what it shows."""
+    """Return a text alternative from a title and findings."""
     return f"{title}: {'; '.join(parts)}" if parts else title
 
 
@@ -139,7 +139,7 @@ def cdf_chart(title: str, errors: Sequence[float], lines: Sequence[Cumulative]) 
 
 
 def learning_chart(real: float, synthetic: float, noise: float, span: tuple[float, float]) -> Canvas:
-    """Two bars on one scale, the noise of the real one as a whisker."""
+    """Draw two bars on one scale, the noise of the real one as a whisker."""
     frame = Frame(left=0, right=260, top=0, bottom=26, across=span)
     zero = frame.x(0.0)
 
@@ -157,7 +157,7 @@ def learning_chart(real: float, synthetic: float, noise: float, span: tuple[floa
 
 
 def interval_chart(title: str, ranges: Sequence[Range | None], ideal: float | None) -> Canvas:
-    """Attack, control and baseline as intervals on one scale, and the ideal as a dashed line."""
+    """Draw attack, control and baseline as intervals on one scale, and the ideal as a dashed line."""
     shown = [
         (found, colour) for found, colour in zip(ranges, (SYNTHETIC, REAL, AXIS), strict=True) if found is not None
     ]
@@ -182,14 +182,14 @@ def interval_chart(title: str, ranges: Sequence[Range | None], ideal: float | No
 
 
 def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]], legend: bool = False) -> Canvas:
-    """A measure over epsilon (on a logarithmic scale) with intervals; systems without epsilon as horizontal lines.
+    """Draw a measure over epsilon (logarithmic) with intervals; systems without epsilon are horizontal lines.
 
-    On a page of its own it has a legend; several on one page share theirs.
+    A single chart has a legend; several on one page share theirs.
     """
     points = [point for _, found in lines for point in found]
     budgets = sorted({epsilon for epsilon, _, _ in points if epsilon is not None})
     logs = [math.log(epsilon) for epsilon in budgets] or [0.0]
-    # An interval may reach beyond what the measure can be; the axis does not follow it there.
+    # An interval may exceed the range of the measure; the axis does not follow it there.
     low, high = min([0.0, *(m for _, m, _ in points)]), max([1e-12, *(m + (half or 0) for _, m, half in points)])
     frame = Frame(left=50, right=332, top=10, bottom=190, up=(low, high))
     alone = (logs[0] - 1, logs[0] + 1)
@@ -221,7 +221,7 @@ def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]], l
 
 
 def _with_room(marks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Texts below an axis that do not overlap: round numbers, which are short, first."""
+    """Return texts below an axis that do not overlap: round numbers, which are short, first."""
     kept: list[tuple[float, str]] = []
     for x, text in sorted(marks, key=lambda mark: (len(mark[1]), mark[0])):
         if all(abs(x - other) > LETTER * (len(text) + len(beside) + 2) / 2 for other, beside in kept):
@@ -234,7 +234,7 @@ def _at_budget(epsilon: float | None, mean: float) -> str:
 
 
 def box_chart(title: str, boxes: Sequence[tuple[str, Sequence[float]]]) -> Canvas:
-    """Box plots below each other on one scale; of each its name, and least value, quartiles and greatest value."""
+    """Draw box plots on one scale; each has a name, minimum, quartiles and maximum."""
     ends = [value for _, five in boxes for value in five if math.isfinite(value)] or [0.0]
     low, high = min(ends), max(ends)
     bottom = 8.0 + 16 * len(boxes)
@@ -258,7 +258,7 @@ def box_chart(title: str, boxes: Sequence[tuple[str, Sequence[float]]]) -> Canva
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TradeoffPoint:
-    """One release: a method, level or epsilon. Points of a group are joined: the levels or epsilons of one method."""
+    """One release: a method, level or epsilon. Points of a group (levels or epsilons of one method) are joined."""
 
     name: str
     group: str
@@ -278,7 +278,7 @@ class Tradeoff:
 
     @property
     def best(self) -> tuple[TradeoffPoint, ...]:
-        """The points that no other one beats: none is as good in both respects and better in one."""
+        """The undominated points: no other one is as good in both respects and better in one."""
         up, out = (1 if better == "higher" else -1 for better in (self.better_utility, self.better_risk))
         pairs = [(up * p.utility[0], out * p.risk[0]) for p in self.points]
         return tuple(
@@ -289,7 +289,7 @@ class Tradeoff:
 
 
 def tradeoff_chart(plot: Tradeoff) -> Canvas:
-    """The plot: hover a point (or read its title) for all its numbers; undominated points are filled."""
+    """Draw the plot: points have tooltips with all numbers; undominated points are filled."""
     frame = Frame(
         left=64, right=624, top=16, bottom=368, across=_span([p.utility for p in plot.points]),
         up=_span([p.risk for p in plot.points]),
@@ -305,7 +305,7 @@ def tradeoff_chart(plot: Tradeoff) -> Canvas:
         line = tuple(frame.at(p.utility[0], p.risk[0]) for p in chosen)
         shapes += [Path(pieces=(line,), colour=line_colour(at), opacity=0.4)] if len(line) > 1 else []
         shapes += [_point(point, point in best, line_colour(at), frame) for point in chosen]
-    label = f"{plot.risk_title} against {plot.utility_title}; not beaten: {', '.join(p.name for p in best)}"
+    label = f"{plot.risk_title} against {plot.utility_title}; undominated: {', '.join(p.name for p in best)}"
     return Canvas(width=640, height=420, title=label, shapes=tuple(shapes), role="tradeoff", style=STYLE)
 
 
@@ -328,7 +328,7 @@ def _point(point: TradeoffPoint, best: bool, colour: str, frame: Frame) -> Shape
 
 
 def _span(values: Sequence[Triple]) -> tuple[float, float]:
-    """A range that holds all points, and their intervals where these are finite and not far beyond the points."""
+    """Return a range of all points, and of their intervals if these are finite and not far beyond the points."""
     centres = [v[0] for v in values if math.isfinite(v[0])] or [0.0]
     low, high = min(centres), max(centres)
     room = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-6)

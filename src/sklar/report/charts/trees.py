@@ -1,4 +1,4 @@
-"""A picture of a vine: tree one as a tree of columns, deeper trees as pairs of columns given others."""
+"""Chart of a vine: tree one as a tree of columns, deeper trees as pairs of columns given others."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from sklar.report.colours import REAL, SOFT, SYNTHETIC, SYNTHETIC_TEXT
 MARGIN, HEAD = 24.0, 58.0
 ROW, BOX_HEIGHT, GAP = 40.0, 24.0, 158.0
 PAIR_ROW, PAIR_GAP = 50.0, 128.0
-"""In pixels: around and above all; of tree one, a row, a box and between boxes; the same for pairs of deeper trees."""
+"""Pixels around and above all; of tree one, a row, a box, between boxes; of deeper trees, a row, between pairs."""
 LETTER, LONGEST_NAME = 6.7, 22
-"""Pixels of a letter on average, and letters of a name that are shown."""
+"""Average width in pixels of a letter, and maximum number of letters of a name."""
 DEEPER_TREES, DEEPER_PAIRS, PAIRS_ACROSS = 5, 12, 3
-"""More trees, and weaker pairs of a deeper tree, are counted but not drawn."""
+"""Maximum numbers of deeper trees, of pairs of each, and of pairs side by side; the rest is counted but not drawn."""
 Edge = Mapping[str, Any]
-"""A pair copula as `inspect` tells of it: first, second, given, family, tau, and perhaps a strength from 0 to 1."""
+"""A pair copula from `inspect`: first, second, given, family, tau, and optionally a strength from 0 to 1."""
 
 
 def draw_vine(columns: Sequence[str], trees: Sequence[Sequence[Edge]], title: str = "Vine") -> Canvas:
-    """The drawing: tree one from left to right, below it the strongest pairs of the next trees.
+    """Draw a vine: tree one from left to right, below it the strongest pairs of the next trees.
 
-    `trees` are the edges of every tree; those without dependence may be left out.
+    `trees` are the edges of every tree; independent ones may be omitted.
     """
     names = {column: shorten(column) for column in columns}
     box = max((len(name) for name in names.values()), default=4) * LETTER + 18
@@ -54,13 +54,13 @@ def draw_vine(columns: Sequence[str], trees: Sequence[Sequence[Edge]], title: st
 
 
 def thickness(edge: Edge) -> float:
-    """Of the line, by strength, or |tau| if that is not told: 1 to 9 pixels."""
+    """Return the width of a line, 1 to 9 pixels, by strength, or by |tau| without one."""
     strength = edge.get("strength")
     return 1.0 + 8.0 * min(abs(edge["tau"]) if strength is None else strength, 1.0)
 
 
 def shorten(name: str) -> str:
-    """A name that fits into its box."""
+    """Return a name that fits into its box."""
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
@@ -83,7 +83,7 @@ def _corner(place: Placed, box: float) -> tuple[float, float]:
 
 
 def _branch(edge: Edge, places: Mapping[str, Placed], box: float) -> list[Shape]:
-    """The line from a column to one below it, with its labels on the last, level piece."""
+    """Draw the line from a column to its child, with labels on the last, horizontal piece."""
     upper, lower = sorted((places[edge["first"]], places[edge["second"]]), key=lambda place: place.depth)
     (x0, y0), (x1, y1) = _corner(upper, box), _corner(lower, box)
     start, end, turn = y0 + BOX_HEIGHT / 2, y1 + BOX_HEIGHT / 2, x0 + box + 18
@@ -105,7 +105,7 @@ def _labels(edge: Edge, x: float, y: float) -> list[Shape]:
 def _pairs(
     level: int, tree: Sequence[Edge], names: Mapping[str, str], box: float, width: float, top: float
 ) -> tuple[list[Shape], float]:
-    """The edges of a deeper tree side by side, and where they end."""
+    """Draw the edges of a deeper tree side by side; return also where they end."""
     given = "one column" if level == 2 else f"{level - 1} columns"
     left = len(tree) - DEEPER_PAIRS
     heading = f"Tree {level}: given {given}" + (f" ({left} weaker pairs not drawn)" if left > 0 else "")
@@ -135,14 +135,14 @@ def _pair(edge: Edge, names: Mapping[str, str], box: float, x: float, y: float) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """Place of a node: steps from its root, and row (a parent may lie between rows)."""
+    """Position of a node: its depth, and its row (a parent may be between rows)."""
 
     depth: int
     row: float
 
 
 def lay_out_forest(nodes: Sequence[str], edges: Iterable[tuple[str, str]]) -> dict[str, Placed]:
-    """Places of all nodes; trees come one below the other, the largest first, each hanging from its centre."""
+    """Return the positions of all nodes; trees are stacked, the largest first, each rooted at its centre."""
     near: dict[str, list[str]] = {node: [] for node in nodes}
     for a, b in edges:
         near[a].append(b)
@@ -159,7 +159,7 @@ def lay_out_forest(nodes: Sequence[str], edges: Iterable[tuple[str, str]]) -> di
 
 
 def _walk(start: str, near: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Each node that is reached and the one it is reached from (for the start, itself), in order of distance."""
+    """Return the parent of each reachable node (the start is its own parent), in order of distance."""
     parents = {start: start}
     order = [start]
     for node in order:
@@ -170,7 +170,7 @@ def _walk(start: str, near: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def _centre(start: str, near: Mapping[str, Sequence[str]]) -> str:
-    """The middle of a longest path of a tree: the root that makes it least deep."""
+    """Return the middle of a longest path of a tree: the root of least depth."""
     parents = _walk([*_walk(start, near)][-1], near)
     path = [[*parents][-1]]
     while parents[path[-1]] != path[-1]:
@@ -179,7 +179,7 @@ def _centre(start: str, near: Mapping[str, Sequence[str]]) -> str:
 
 
 def _place_tree(root: str, near: Mapping[str, Sequence[str]], places: dict[str, Placed], row: int) -> int:
-    """Place a tree from a row on; returns the next free row. Without recursion: chains may be long."""
+    """Place a tree from a row on and return the next free row; without recursion, since chains may be long."""
     parents, depths = _walk(root, near), {root: 0}
     below = {node: [other for other in near[node] if parents[other] == node] for node in parents}
     order, waiting = list[str](), [root]

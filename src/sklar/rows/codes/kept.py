@@ -1,4 +1,4 @@
-"""Codes that are kept for later passes: in memory as long as they fit, then in a private file if one was asked for."""
+"""Codes kept for later passes: in memory while they fit, then in a private file if a folder is given."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sklar.counting.batches import CodeBatch, blob_of, column_of, column_starts
+from sklar.counting.batches import CodeBatch, decode_column, encode_batch, find_column_starts
 from sklar.errors import SourceError
 from sklar.portable import HAS_PERMISSIONS, nameless_file, read_at, write_at
 
 
 class KeptCodes:
-    """Batches of codes of all modelled columns, of so many codes each; in a file of `folder` when they outgrow their
-    memory, or given up then if there is none.
-    """
+    """Batches of codes of all modelled columns; when they outgrow their memory, in a file of `folder` or not kept."""
 
     def __init__(self, sizes: Sequence[int], most_bytes: int, folder: str | os.PathLike[str] | None):
         self._sizes, self._most_bytes, self._folder = tuple(sizes), most_bytes, folder
@@ -24,7 +22,7 @@ class KeptCodes:
         self._file: SpillFile | None = None
 
     def add(self, batch: CodeBatch) -> bool:
-        """Keep one more batch; False if there is no room, and then nothing is kept any longer."""
+        """Keep one more batch; False if it does not fit, and then no batch is kept any longer."""
         if self._file is None and self._bytes + batch.nbytes > self._most_bytes and not self._spill():
             return False
         if self._file is not None:
@@ -35,21 +33,21 @@ class KeptCodes:
         return True
 
     def batches(self, places: Sequence[int]) -> Iterator[CodeBatch]:
-        """All batches in order, the chosen columns only."""
+        """Yield all batches in order, the chosen columns only."""
         if self._file is not None:
             yield from self._file.batches(places)
         for batch in self._batches:
             yield replace(batch, columns=tuple(batch.columns[at] for at in places))
 
     def close(self) -> None:
-        """Forget everything, so that keeping can begin anew."""
+        """Drop all batches, so that keeping can start again."""
         self._batches, self._bytes = [], 0
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def _spill(self) -> bool:
-        """Move what is in memory to a file; False if none was asked for."""
+        """Move the batches in memory to a file; False without a folder."""
         kept, self._batches = self._batches, []
         if self._folder is None:
             return False
@@ -62,8 +60,8 @@ class KeptCodes:
 class SpillFile:
     """Batches of codes in a file without a name.
 
-    The file is taken out of its folder before anything is written to it, so the system removes it when the process
-    ends, however that happens: nothing is left behind by an error, Ctrl-C, kill -9 or a power cut.
+    The file is removed from its folder before any byte is written to it, so the system deletes it when the process ends
+    in any way: no file is left behind by an error, Ctrl-C, kill -9 or a power cut.
     """
 
     def __init__(self, folder: str | os.PathLike[str], sizes: Sequence[int]):
@@ -74,7 +72,7 @@ class SpillFile:
 
     def add(self, batch: CodeBatch) -> None:
         """Append a batch of all columns."""
-        rest, at = memoryview(blob_of(batch)), self._offsets[-1]
+        rest, at = memoryview(encode_batch(batch)), self._offsets[-1]
         self._sorts.append((batch.rows, batch.weight))
         self._offsets.append(at + len(rest))
         try:
@@ -88,15 +86,15 @@ class SpillFile:
         raise SourceError(f"the cache of codes in {self._folder} cannot be written: {reason}; fit without it")
 
     def batches(self, places: Sequence[int]) -> Iterator[CodeBatch]:
-        """All batches in order, the chosen columns only."""
+        """Yield all batches in order, the chosen columns only."""
         for (rows, weight), offset in zip(self._sorts, self._offsets, strict=False):
-            starts = column_starts(rows, self._sizes)
+            starts = find_column_starts(rows, self._sizes)
             parts = [(offset + starts[at], starts[at + 1] - starts[at], self._sizes[at]) for at in places]
-            columns = tuple(column_of(self._read(at, n), rows, size) for at, n, size in parts)
+            columns = tuple(decode_column(self._read(at, n), rows, size) for at, n, size in parts)
             yield CodeBatch(rows=rows, columns=columns, weight=weight)
 
     def close(self) -> None:
-        """Let the system take the file away."""
+        """Close the file, which lets the system delete it."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
@@ -115,7 +113,7 @@ class SpillFile:
 
 
 def private_folder(folder: str | os.PathLike[str]) -> str:
-    """The folder, made with permissions 0700 if it is not there, and refused if others may look into it."""
+    """Return the folder, created with permissions 0700 if missing, and refused if others may read it."""
     place = os.path.abspath(folder)
     try:
         os.makedirs(place, mode=0o700, exist_ok=True)
@@ -128,10 +126,10 @@ def private_folder(folder: str | os.PathLike[str]) -> str:
 
 
 def open_cache_file(folder: str) -> int:
-    """A file open for reading and writing, 0600, already without a name.
+    """Return a file open for reading and writing, 0600, already without a name.
 
-    A folder that was named for it is refused if others may look into it; that of the system is open to all by its
-    nature, and nobody can open a file there that has no name.
+    A stated folder is refused if others may read it; the system's temporary folder is open to all, but no one can open
+    a file there that has no name.
     """
     folder = folder if folder == tempfile.gettempdir() else private_folder(folder)
     try:

@@ -1,4 +1,4 @@
-"""What private rows offer, wherever they are: memory, files, a database or a cluster."""
+"""The protocol of private rows, in memory, files, a database or a cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Rows(CountedRows, Protocol):
     """Private rows.
 
     Attributes:
-        null_values: Texts that stand for null, besides the empty one.
+        null_values: Texts that stand for null, in addition to the empty one.
         passes: Number of times the source itself was read.
         exact_persons: Number of persons: that of rows where each row is one.
     """
@@ -25,17 +25,17 @@ class Rows(CountedRows, Protocol):
     def exact_persons(self) -> int: ...
 
     def require_repeatable(self) -> None:
-        """Refuse a source that can be read once only."""
+        """Refuse a source that can be read only once."""
 
     def require_labels(self) -> None:
-        """Refuse rows in which labels that nobody listed cannot be looked for."""
+        """Refuse rows in which unlisted labels cannot be discovered."""
 
     def keep_codes(self) -> None:
-        """Find out that the source is a table, and keep its codes where they fit."""
+        """Check that the source is a table, and keep its codes if they fit."""
 
     def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """One pass over the given columns as Arrow arrays, before any schema is applied."""
+        """Read the given columns in one pass as Arrow arrays, before any schema is applied."""
         ...
 
     def close(self) -> None:
-        """Forget what was kept."""
+        """Drop what was kept."""

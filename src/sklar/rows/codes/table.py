@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from sklar.arrays import Ints, usable_cores
-from sklar.counting.batches import CodeBatch, Codes, PackedBits, column_bytes
-from sklar.counting.jobs import CodedPart, GroupJob, Job, added
+from sklar.counting.batches import CodeBatch, Codes, PackedBits, count_column_bytes
+from sklar.counting.jobs import CodedPart, GroupJob, Job, add_parts
 from sklar.errors import DoorError, SourceError
 from sklar.rows.codes.kept import KeptCodes
 from sklar.rows.encode.coordinates import coordinate_encoder
@@ -22,16 +22,16 @@ from sklar.schema import Boolean, Column, Schema
 from sklar.schema.coordinates import Coordinate, Coordinates, Same, views_of
 
 T = TypeVar("T")
-AHEAD = 2
-"""Batches that wait, besides the one in work: memory stays that of a few batches."""
+READ_AHEAD_BATCHES = 2
+"""Batches that are read in advance: memory stays that of a few batches."""
 _END = object()
 
 
 def read_ahead(items: Iterator[T]) -> Iterator[T]:
-    """The same items, taken by another thread; its errors are raised here, and it ends when this generator does."""
+    """Yield items that another thread takes in advance; its errors are raised here, and it ends with this generator."""
     reader = ThreadPoolExecutor(1)
     try:
-        waiting = deque(reader.submit(next, items, _END) for _ in range(AHEAD))
+        waiting = deque(reader.submit(next, items, _END) for _ in range(READ_AHEAD_BATCHES))
         while (item := waiting.popleft().result()) is not _END:
             waiting.append(reader.submit(next, items, _END))
             yield cast("T", item)
@@ -42,22 +42,22 @@ def read_ahead(items: Iterator[T]) -> Iterator[T]:
 
 
 def stored_tables(schema: Schema) -> tuple[tuple[str, ...], ...]:
-    """The columns of each table that codes are kept of: one, or those that tell persons whose rows are linked."""
+    """Return the columns of each table of codes: one, or those of persons whose rows are linked."""
     views = views_of(schema)
     return tuple(tuple(map(view.full, view.by.schema.modelled)) for view in views) if views else (schema.modelled,)
 
 
 def stored_places(schema: Schema, columns: Sequence[str]) -> tuple[int, list[int]]:
-    """In which of these tables columns are kept, and their places in it."""
+    """Return the table in which columns are kept, and their places in it."""
     for number, names in enumerate(stored_tables(schema)):
         places = {name: at for at, name in enumerate(names)}
         if all(name in places for name in columns):
             return number, [places[name] for name in columns]
-    raise DoorError("first rows and steps of persons are tables of their own: no table of counts is of both")
+    raise DoorError("first rows and steps of persons are separate tables: no table of counts can combine both")
 
 
 class RowEncoder(NamedTuple):
-    """What computes one code a row, and the columns of the source that it is computed from."""
+    """A function that computes one code per row, and the columns of the source that it reads."""
 
     encode: Callable[..., Any]
     sources: tuple[str, ...]
@@ -67,7 +67,7 @@ class EncodedRows(CodedPart):
     """Private rows as base codes. Made by `open_rows`; without `kept` codes the source is read for every pass.
 
     Attributes:
-        known_ones: Number of rows with code 1 of columns of two codes, as far as it is known: private, like the codes.
+        known_ones: Number of rows with code 1 of columns of two codes that were counted: private, like the codes.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class EncodedRows(CodedPart):
         self.known_ones: dict[str, int] = {}
 
     def close(self) -> None:
-        """Forget the codes, those on disk vanish; and let go of the source."""
+        """Drop the codes, also those on disk, and close the source."""
         self.known_ones = {}
         self._source.close()
         if self._kept is not None:
@@ -102,7 +102,7 @@ class EncodedRows(CodedPart):
     def require_repeatable(self) -> None:
         if self._source.one_shot:
             raise SourceError(
-                "facts are measured in passes of their own, and this stream can be read once only; write it to a "
+                "facts are measured in separate passes, and this stream can be read only once; write it to a "
                 "Parquet file first"
             )
 
@@ -124,36 +124,37 @@ class EncodedRows(CodedPart):
 
     @property
     def exact_rows(self) -> int:
-        """Costs a pass if it is not known yet."""
+        """Number of rows; counted in a pass if it is not known yet."""
         if self._exact_rows is None:
             self._exact_rows = sum(batch.rows for batch in self.batches(self.schema.modelled[:1]))
         return self._exact_rows
 
-    def coded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+    def read_codes(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         self.keep_codes()
         if self._kept is None:
             yield from self._encoded(columns)
             return
         yield from self._kept.batches(stored_places(self.schema, columns)[1])
 
-    def summed(self, job: Job) -> tuple[Ints, ...]:
+    def run_job(self, job: Job) -> tuple[Ints, ...]:
         return job(self)
 
-    def summed_groups(self, job: GroupJob) -> tuple[Ints, ...]:
-        """In a pass for each part that fits memory."""
-        from sklar.counting.plans import group_count, grouped_codes
+    def run_group_job(self, job: GroupJob) -> tuple[Ints, ...]:
+        """Run a job in a pass for each part that fits into memory."""
+        from sklar.counting.plans import count_groups, read_code_groups
 
-        groups = group_count(self.exact_rows, len(job.columns))
-        return added(job.shapes, (job(codes) for codes in grouped_codes(self, job.columns, groups)))
+        groups = count_groups(self.exact_rows, len(job.columns))
+        return add_parts(job.shapes, (job(codes) for codes in read_code_groups(self, job.columns, groups)))
 
     def keep_codes(self) -> None:
-        """Encode all columns in one pass and keep their codes, if they fit; a source that is no table is refused here.
+        """Encode all columns in one pass and keep their codes, if they fit; a source that is not a table is refused
+        here.
 
-        All columns at once, since kept columns must come from the same order of rows.
+        All columns are encoded at once, since kept columns must have the same order of rows.
         """
         if self._kept is None or self._whole:
             return
-        self._kept.close()  # what a pass that failed left behind would be counted twice
+        self._kept.close()  # batches of a failed pass would be counted twice
         rows = 0
         for batch in self._encoded(self.schema.modelled):
             if not self._kept.add(batch):
@@ -161,20 +162,21 @@ class EncodedRows(CodedPart):
                 if not self._source.one_shot:
                     return
                 raise SourceError(
-                    "the codes of this stream do not fit the memory set aside for them, and it can be read once only; "
+                    "the codes of this stream do not fit into their memory, and it can be read only once; "
                     "write it to a Parquet file first, name a cache folder, or raise cache_bytes"
                 )
             rows += batch.rows
         self._whole, self._exact_rows = True, rows
 
-    def keep_nothing_beyond(self, cache_bytes: int) -> None:
-        """Do not even begin to keep codes that are known not to fit."""
+    def skip_cache_beyond(self, cache_bytes: int) -> None:
+        """Do not keep codes that are known not to fit."""
         rows = self._exact_rows
-        if rows and sum(column_bytes(rows, self.schema[name].size) for name in self.schema.modelled) > cache_bytes:
+        sizes = [self.schema[name].size for name in self.schema.modelled]
+        if rows and sum(count_column_bytes(rows, size) for size in sizes) > cache_bytes:
             self._kept = None
 
     def _encoded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
-        """One pass over the source."""
+        """Encode the source in one pass."""
         rows = 0
         for batch in self.read_by([self._row_encoder(self._parts[name]) for name in columns]):
             rows += batch.rows
@@ -185,7 +187,7 @@ class EncodedRows(CodedPart):
         return RowEncoder(encode=self._encoder(part), sources=part.sources)
 
     def read_by(self, by: Sequence[RowEncoder]) -> Iterator[CodeBatch]:
-        """One pass over the source. While a batch is being encoded, the next ones are already being read."""
+        """Encode the source in one pass. While a batch is encoded, the next ones are read."""
         sources = tuple(dict.fromkeys(name for one in by for name in one.sources))
         encoders = [_PlacedEncoder(one.encode, [sources.index(name) for name in one.sources]) for one in by]
         batches = self._source.column_batches(sources)
@@ -194,12 +196,12 @@ class EncodedRows(CodedPart):
             for batch in read_ahead(batches) if self._source.reads_ahead else batches:
                 waiting.append((batch.num_rows, _encode(batch.columns, encoders, pool, self.threads)))
                 if len(waiting) > 1:
-                    yield _batch_of(*waiting.popleft())
+                    yield _collect_batch(*waiting.popleft())
             while waiting:
-                yield _batch_of(*waiting.popleft())
+                yield _collect_batch(*waiting.popleft())
 
     def _require_same_rows(self, rows: int) -> None:
-        """A whole pass that finds more or fewer rows than the one before read another table."""
+        """Refuse a pass with another number of rows than the one before: the table has changed."""
         if self._exact_rows not in (None, rows):
             raise SourceError(
                 f"{self._source.what} gave other rows than before; run again on rows that stay the same between passes"
@@ -207,11 +209,11 @@ class EncodedRows(CodedPart):
         self._exact_rows = rows
 
     def _encoder(self, part: Coordinate) -> Callable[..., Codes | PackedBits]:
-        """Prepared once for all columns that are described alike."""
+        """Return the encoder of a coordinate, prepared once for all columns with the same facts."""
         column = self.schema[part.name]
         key = column if isinstance(part, Same) else part
         if key not in self._encoders:
-            self._encoders[key] = _compact(column, coordinate_encoder(self._by, part, self.null_values))
+            self._encoders[key] = _pack_two_codes(column, coordinate_encoder(self._by, part, self.null_values))
         return self._encoders[key]
 
 
@@ -225,7 +227,7 @@ class _PlacedEncoder(NamedTuple):
 def _encode(
     arrays: Sequence[Any], encoders: Sequence[_PlacedEncoder], pool: ThreadPoolExecutor, threads: int
 ) -> list[Future[Any]]:
-    """Share the columns of a batch out to the threads, in runs of neighbours."""
+    """Divide the columns of a batch among the threads, in runs of neighbours."""
 
     def work(low: int, high: int) -> list[Any]:
         return [encode(*(arrays[at] for at in places)) for encode, places in encoders[low:high]]
@@ -235,12 +237,12 @@ def _encode(
     return [pool.submit(work, low, high) for low, high in pairwise(cuts)]
 
 
-def _batch_of(rows: int, parts: list[Future[Any]]) -> CodeBatch:
+def _collect_batch(rows: int, parts: list[Future[Any]]) -> CodeBatch:
     return CodeBatch(rows=rows, columns=tuple(codes for part in parts for codes in part.result()))
 
 
-def _compact(column: Column, encode: Callable[..., Codes]) -> Callable[..., Codes | PackedBits]:
-    """Columns of two codes are kept as bits; those of Arrow's booleans are taken as they are."""
+def _pack_two_codes(column: Column, encode: Callable[..., Codes]) -> Callable[..., Codes | PackedBits]:
+    """Return an encoder that packs columns of two codes as bits; those of Arrow's booleans are reused."""
     if column.size != 2:
         return encode
 

@@ -32,7 +32,7 @@ ENCODERS: dict[str, Callable[[Any, tuple[str, ...]], Encoder]] = {
 
 
 def encoder_of(column: Column, null_values: tuple[str, ...] = ()) -> Callable[[Any], npt.NDArray[Any]]:
-    """A function from an Arrow array of any type to the base codes of `column`, in the smallest type that fits."""
+    """Return a function from any Arrow array to the base codes of `column`, in the smallest type that fits."""
     encode, dtype = ENCODERS[column.kind](column, null_values), np.min_scalar_type(max(column.size - 1, 0))
 
     def codes_of(array: Any) -> npt.NDArray[Any]:

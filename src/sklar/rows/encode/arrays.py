@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sklar.arrays import Floats, Ints, Mask
-from sklar.rows.encode.spelling import is_text, plain_decimal, single_text, spelled, valid_of
-from sklar.rows.encode.text import LONGEST, Text
+from sklar.rows.encode.spelling import is_text, plain_decimal, single_text, spell_values, valid_of
+from sklar.rows.encode.text import MAX_TEXT_BYTES, Text
 
 Codes = npt.NDArray[Any]
 Encoder = Callable[[Any], Codes]
@@ -26,12 +26,12 @@ Encoder = Callable[[Any], Codes]
 
 
 def plain_codes(array: Any, encode: Encoder) -> Codes:
-    """Undo the layouts that wrap other arrays, then encode; a dictionary is encoded once, not once a row."""
+    """Encode an array after removing layouts that wrap other arrays; a dictionary is encoded once, not once per row."""
     if isinstance(array, Text):
         return encode(array)
     if isinstance(array, pa.ChunkedArray):
         return np.concatenate([encode(pa.nulls(0)), *(plain_codes(chunk, encode) for chunk in array.chunks)])
-    array = unwrapped(array)
+    array = unwrap_array(array)
     if pa.types.is_dictionary(array.type):
         return _dictionary_codes(array, encode)
     if pa.types.is_union(array.type):
@@ -44,23 +44,20 @@ def plain_codes(array: Any, encode: Encoder) -> Codes:
     return encode(array)
 
 
-def unwrapped(array: Any) -> Any:
-    """An array without the layouts that say nothing about its values: extensions, runs, views."""
+def unwrap_array(array: Any) -> Any:
+    """Return an array without the layouts that say nothing about its values: extensions, runs, views."""
     if isinstance(array, pa.ExtensionArray):
-        return unwrapped(EXTENSIONS.get(array.type.extension_name, _storage)(array))
+        convert = EXTENSIONS.get(array.type.extension_name)
+        return unwrap_array(array.storage if convert is None else convert(array))
     if pa.types.is_run_end_encoded(array.type):
-        return unwrapped(pc.call_function("run_end_decode", [array]))
+        return unwrap_array(pc.call_function("run_end_decode", [array]))
     if pa.types.is_string_view(array.type):
         return array.cast(pa.large_string())
     return array.cast(pa.large_binary()) if pa.types.is_binary_view(array.type) else array
 
 
-def _storage(array: Any) -> Any:
-    return array.storage
-
-
 def _uuid_texts(array: Any) -> Any:
-    """As Python writes them: the storage holds their sixteen bytes."""
+    """Return UUIDs as Python writes them: the storage contains their sixteen bytes."""
     return pa.array([None if raw is None else str(UUID(bytes=raw)) for raw in array.storage.to_pylist()], pa.string())
 
 
@@ -72,12 +69,12 @@ EXTENSIONS: dict[str, Callable[[Any], Any]] = {
 
 
 def is_too_long(array: Any) -> bool:
-    """Whether an array holds more text than is encoded at once, and can be halved."""
-    return len(array) > 1 and is_text(array.type) and array.nbytes > LONGEST
+    """Return whether an array holds more text than is encoded at once, and can be halved."""
+    return len(array) > 1 and is_text(array.type) and array.nbytes > MAX_TEXT_BYTES
 
 
 def _union_codes(array: Any, encode: Encoder) -> Codes:
-    """Each value by the rules of its own type."""
+    """Return each value by the rules of its own type."""
     codes = np.empty(len(array), dtype=encode(pa.nulls(0)).dtype)
     for places, values in union_parts(array):
         codes[places] = plain_codes(values, encode)
@@ -85,12 +82,12 @@ def _union_codes(array: Any, encode: Encoder) -> Codes:
 
 
 def _uint64_codes(array: Any, encode: Encoder) -> Codes:
-    """As int64 where they fit, else by their digits, as larger integers are wherever they come from."""
+    """Encode unsigned integers as int64 where they fit, else by their digits, as larger integers always are."""
     values = array.fill_null(0).to_numpy(zero_copy_only=False)
     wide = values >= 2**63
     codes = encode(pa.array(np.where(wide, 0, values).astype(np.int64), mask=~valid_of(array)))
     if wide.any():
-        codes[wide] = encode(spelled(array.filter(pa.array(wide))))
+        codes[wide] = encode(spell_values(array.filter(pa.array(wide))))
     return codes
 
 
@@ -108,7 +105,7 @@ def _dictionary_codes(array: Any, encode: Encoder) -> Codes:
 
 
 def union_parts(array: Any) -> Iterator[tuple[Ints, Any]]:
-    """(places, values) of each type that occurs."""
+    """Yield (places, values) of each type that occurs."""
     if array.offset:  # type codes and offsets of a slice are those of the whole it was cut from
         array = pa.concat_arrays([array])
     codes = array.type_codes.to_numpy(zero_copy_only=False)
@@ -126,7 +123,7 @@ def _take(values: Any, rows: Any) -> Any:
 
 
 def one_type(array: Any) -> Any:
-    """A union as an array of its only type besides null, or as text if it has several; other arrays as they are.
+    """Return a union as an array of its only type other than null, or as text if it has several; others unchanged.
 
     The result depends on all values together, so it is for showing and drafting, never for codes.
     """
@@ -138,17 +135,17 @@ def one_type(array: Any) -> Any:
 
 
 def texts_of(array: Any) -> Any:
-    """Any Arrow array as strings: each value as it is spelled, whatever the type and layout of the array."""
-    array = unwrapped(array)
+    """Return any Arrow array as strings: each value as it is spelled, for any type and layout of the array."""
+    array = unwrap_array(array)
     if pa.types.is_dictionary(array.type):
         return texts_of(array.dictionary).take(array.indices)
     if pa.types.is_union(array.type):
         return _assemble([(places, texts_of(values)) for places, values in union_parts(array)], len(array))
-    return _utf8(spelled(array))
+    return _utf8(spell_values(array))
 
 
 def _assemble(parts: list[tuple[Ints, Any]], rows: int) -> Any:
-    """Parts of one type in their places, null elsewhere."""
+    """Return an array with parts of one type in their places, null elsewhere."""
     if not parts:
         return pa.nulls(rows, pa.large_string())
     rank = np.full(rows, -1, dtype=np.int64)
@@ -157,7 +154,7 @@ def _assemble(parts: list[tuple[Ints, Any]], rows: int) -> Any:
 
 
 def _utf8(texts: Any) -> Any:
-    """Strings, or bytes read as UTF-8, with a sign in the place of what is not."""
+    """Return strings, or bytes read as UTF-8, with replacement characters for what is not."""
     if pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type) or pa.types.is_string_view(texts.type):
         return texts.cast(pa.large_string())
     read = [None if raw is None else raw.decode("utf-8", "replace") for raw in texts.to_pylist()]
@@ -165,7 +162,7 @@ def _utf8(texts: Any) -> Any:
 
 
 def integers_of(array: Any) -> tuple[Ints, Mask] | None:
-    """(int64 values, valid) of integers of at most 64 bits, or booleans; None for other arrays."""
+    """Return (int64 values, valid) of integers of at most 64 bits, or booleans; None for other arrays."""
     if isinstance(array, Text):
         return None
     if pa.types.is_boolean(array.type):
@@ -178,7 +175,7 @@ def integers_of(array: Any) -> tuple[Ints, Mask] | None:
 
 
 def floats_of(array: Any) -> tuple[Floats, Mask] | None:
-    """(float64 values, valid) of floating-point numbers, NaN not being valid; None for other arrays."""
+    """Return (float64 values, valid) of floating-point numbers, NaN not being valid; None for other arrays."""
     if isinstance(array, Text) or not pa.types.is_floating(array.type):
         return None
     values = array.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)  # a null becomes NaN
@@ -186,7 +183,7 @@ def floats_of(array: Any) -> tuple[Floats, Mask] | None:
 
 
 def listed_numbers(null_values: tuple[str, ...]) -> tuple[Decimal, ...]:
-    """The numbers among the texts that stand for null, for values that come as numbers rather than text."""
+    """Return the numbers among the texts that stand for null, for values that come as numbers rather than text."""
     numbers: list[Decimal] = []
     for text in null_values:
         try:
@@ -199,20 +196,20 @@ def listed_numbers(null_values: tuple[str, ...]) -> tuple[Decimal, ...]:
 
 
 def number_texts(null_values: tuple[str, ...]) -> tuple[str, ...]:
-    """The texts that stand for null, and the plain digits of the numbers among them: -9 as well as -9.0."""
+    """Return the texts that stand for null, and the plain digits of the numbers among them: -9 as well as -9.0."""
     plain = (plain_decimal(number) for number in listed_numbers(null_values))
     return tuple(dict.fromkeys((*null_values, *(text for text in plain if text is not None))))
 
 
 def is_listed(array: Any, values: npt.NDArray[Any], numbers: tuple[Decimal, ...]) -> Mask:
-    """Which values of an Arrow array of numbers are among the listed ones."""
+    """Return which values of an Arrow array of numbers are among the listed ones."""
     return np.isin(values, np.array(listed_in(array.type, numbers), dtype=values.dtype))
 
 
 def listed_in(kind: Any, numbers: tuple[Decimal, ...]) -> list[Any]:
-    """The numbers as values of an Arrow type of integers or floats; those it cannot hold are left out.
+    """Return the numbers as values of an Arrow type of integers or floats; those it cannot hold are left out.
 
-    A float of 32 bits is the number that its shortest text at 32 bits states, whatever the width of its column.
+    A float of 32 bits is the number that its shortest text at 32 bits states, for any width of its column.
     """
     if pa.types.is_floating(kind):
         doubles = [(float(number), number) for number in numbers]

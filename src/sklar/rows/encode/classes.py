@@ -1,7 +1,7 @@
 """The class of a cell: whether its text is a number, a date or a word, and how it is written; by that text alone.
 
-A value that has a type of its own is classed by its plain text, so that 12, 12.0 and "12" are one class wherever they
-come from. A midnight is a date.
+A value that has a type of its own is classed by its plain text, so that 12, 12.0 and "12" are one class in any
+source. A midnight is a date.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sklar.schema.number_formats import APOSTROPHES, SPACES
 
 _CODES = {name: code for code, name in enumerate(CELL_CLASSES)}
 _STRIPPED = SPACES + "\t\r\n"
-LONG_TEXT = 40
+MIN_PROSE_CHARACTERS = 40
 """Characters from which a text is taken for prose."""
 _THOUSANDS = {
     "1.234": r"[1-9]\d{0,2}\.\d{3}",
@@ -53,7 +53,7 @@ _IDENTIFIER = re.compile(
 
 
 def class_encoder(column: Unknown, null_values: tuple[str, ...]) -> Encoder:
-    """Each distinct text is classed once."""
+    """Return an encoder of classes; each distinct text is classified once."""
 
     def encode(array: Any) -> Codes:
         text = text_of(array, null_values)
@@ -67,7 +67,7 @@ def class_encoder(column: Unknown, null_values: tuple[str, ...]) -> Encoder:
 
 
 def cell_class(text: str) -> str:
-    """The class of a text."""
+    """Return the class of a text."""
     text = text.strip(_STRIPPED)
     if not text:
         return "null"
@@ -83,7 +83,7 @@ def cell_class(text: str) -> str:
             return f"{unit} {',' if 'comma' in written or written in ('1.234,5', '1 234,5') else '.'}"
     if _IDENTIFIER.fullmatch(text):
         return "identifier"
-    return "text" if len(text) <= LONG_TEXT else "long text"
+    return "text" if len(text) <= MIN_PROSE_CHARACTERS else "long text"
 
 
 def _number_class(text: str) -> str | None:

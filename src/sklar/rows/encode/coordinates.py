@@ -41,7 +41,7 @@ READERS: dict[str, Callable[[Any, tuple[str, ...]], Encoder]] = {
 
 
 def coordinate_encoder(by: Coordinates, part: Coordinate, null_values: tuple[str, ...] = ()) -> RowEncoder:
-    """What computes the codes of a coordinate from Arrow arrays of its sources."""
+    """Return the function that computes the codes of a coordinate from Arrow arrays of its sources."""
     if isinstance(part, Difference | Quotient):
         return _pair_encoder(by, part, null_values)
     if isinstance(part, DummyChoice):
@@ -52,7 +52,7 @@ def coordinate_encoder(by: Coordinates, part: Coordinate, null_values: tuple[str
 
 
 def _choice_encoder(by: Coordinates, part: DummyChoice, null_values: tuple[str, ...]) -> RowEncoder:
-    """The first dummy column that is set; null if any of them is, `other` if none is set."""
+    """Return the encoder of the first dummy column that is set; null if any of them is, `other` if none is set."""
     column, dummies = by.schema[part.name], [by.declared[name] for name in part.columns]
     encoders = [encoder_of(dummy, null_values) for dummy in dummies]
     none, dtype = len(dummies), np.min_scalar_type(max(column.size - 1, 0))
@@ -71,7 +71,7 @@ def _choice_encoder(by: Coordinates, part: DummyChoice, null_values: tuple[str, 
 
 
 def _pair_encoder(by: Coordinates, part: Difference | Quotient, null_values: tuple[str, ...]) -> RowEncoder:
-    """Codes of what compares a column with its anchor, from arrays of the two."""
+    """Return the encoder of a difference or ratio, from arrays of a column and its anchor."""
     read_anchor = value_reader(by.declared[part.anchor], null_values)
     read_column, code = value_reader(by.declared[part.column], null_values), pair_codes(by, part)
 
@@ -94,7 +94,7 @@ def _calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[st
 
 
 def raw_reader(column: Any, null_values: tuple[str, ...]) -> ValueReader:
-    """Numbers, or ticks, wherever they lie, and which are missing or cannot be read."""
+    """Return a reader of numbers, or ticks, in any range, and of which are missing or cannot be read."""
     read = READERS[column.kind](column, null_values)
 
     def values(array: Any) -> tuple[npt.NDArray[Any], Mask]:
@@ -105,7 +105,7 @@ def raw_reader(column: Any, null_values: tuple[str, ...]) -> ValueReader:
 
 
 def value_reader(column: Any, null_values: tuple[str, ...]) -> ValueReader:
-    """Values inside the bounds, and which are null; a missing one that may not be null is `missing_value`."""
+    """Return a reader of values inside the bounds, and of which are null; other missing ones are `missing_value`."""
     read, (lower, upper) = raw_reader(column, null_values), column.span
     default = lower
     if column.missing_value is not None:

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from sklar.arrays import Mask
 from sklar.rows.encode.arrays import Codes, Encoder, floats_of, integers_of, is_listed, listed_numbers
-from sklar.rows.encode.spelling import WHOLE, valid_of
+from sklar.rows.encode.spelling import MAX_WHOLE_FLOAT, valid_of
 from sklar.rows.encode.text import Text, text_of
 from sklar.schema import Boolean, Labels
 from sklar.schema.columns import FALSE_WORDS, TRUE_WORDS
@@ -32,7 +32,7 @@ TRUE_LABELS, FALSE_LABELS = ("True", "true", "TRUE", "1"), ("False", "false", "F
 
 
 def labels_encoder(column: Labels, null_values: tuple[str, ...]) -> Encoder:
-    """The empty text and those of `null_values` are null, unless they are labels."""
+    """Return the encoder of labels; the empty text and `null_values` are null, unless they are labels."""
     from sklar.rows.kernels.words import codes_of_words, word_list
 
     other = len(column.values)
@@ -54,7 +54,7 @@ def labels_encoder(column: Labels, null_values: tuple[str, ...]) -> Encoder:
 
 
 def label_names(column: Labels, null_values: tuple[str, ...], missing: int) -> dict[str, int]:
-    """Text of every label and null text, with its code; a label wins over a null text."""
+    """Return the text of every label and null text, with its code; a label wins over a null text."""
     labels = {str(label): code for code, label in enumerate(column.values)}
     if column.integer_labels:
         labels |= {f"{label}.0": code for code, label in enumerate(column.values)}
@@ -62,7 +62,7 @@ def label_names(column: Labels, null_values: tuple[str, ...], missing: int) -> d
 
 
 def _numbers(names: dict[str, int], kind: str, other: int) -> Numbers:
-    """The numbers of an Arrow type that the names spell, ascending, and their codes."""
+    """Return the numbers of an Arrow type that the names spell, ascending, and their codes."""
     known: dict[Any, int]
     if kind == "bool":
         known = {1: _first(TRUE_LABELS, names, other), 0: _first(FALSE_LABELS, names, other)}
@@ -80,7 +80,7 @@ def _first(spellings: tuple[str, ...], names: dict[str, int], other: int) -> int
 
 
 def integer_names(names: dict[str, int]) -> dict[int, int]:
-    """The names that are the plain text of a 64-bit integer, or that text with ".0" where the plain one is no name."""
+    """Return the names that spell a 64-bit integer: as plain text, or with ".0" if the plain text is not a name."""
     numbers: dict[int, int] = {}
     for name in sorted(names, key=lambda name: not name.endswith(".0")):  # plain ones come last, and win
         digits = name.removesuffix(".0")
@@ -95,7 +95,7 @@ def integer_names(names: dict[str, int]) -> dict[int, int]:
 
 
 def float_names(names: dict[str, int]) -> dict[float, int]:
-    """The names that spell a float: as a whole number, or the shortest text at 32 or, which wins, at 64 bits."""
+    """Return the names that spell a float: as a whole number, or the shortest text at 32 or, which wins, at 64 bits."""
     numbers = {float(n): code for n, code in integer_names(names).items() if int(float(n)) == n}
     with np.errstate(over="ignore"):
         for width, (name, code) in product((np.float32, np.float64), names.items()):
@@ -103,13 +103,17 @@ def float_names(names: dict[str, int]) -> dict[float, int]:
                 number = width(name)
             except (ValueError, OverflowError):
                 continue
-            if str(number) == name and number == number and not (abs(number) < WHOLE and number == int(number)):
+            if (
+                str(number) == name
+                and number == number
+                and not (abs(number) < MAX_WHOLE_FLOAT and number == int(number))
+            ):
                 numbers[float(number)] = code
     return numbers
 
 
 def _match_numbers(values: npt.NDArray[Any], valid: Mask, numbers: Numbers, other: int, missing: int) -> Codes:
-    """Code of each value among the listed numbers."""
+    """Return the code of each value among the listed numbers."""
     listed, codes = numbers
     if not len(listed):
         return np.where(valid, other, missing).astype(np.int32)
@@ -118,7 +122,7 @@ def _match_numbers(values: npt.NDArray[Any], valid: Mask, numbers: Numbers, othe
 
 
 def boolean_encoder(column: Boolean, null_values: tuple[str, ...]) -> Encoder:
-    """False is code 0 and True code 1."""
+    """Return the encoder of booleans: False is code 0 and True code 1."""
     from sklar.rows.kernels.words import codes_of_words, word_list
 
     names, missing = boolean_names(column, null_values)
@@ -139,7 +143,8 @@ def boolean_encoder(column: Boolean, null_values: tuple[str, ...]) -> Encoder:
 
 
 def packed_flags(array: Any) -> npt.NDArray[np.uint8] | None:
-    """The bits of an Arrow array of booleans without nulls, the first in the lowest place, zeros beyond the last.
+    """Return the bits of an Arrow array of booleans without nulls, the first in the lowest place, zeros beyond the
+    last.
 
     None for any other array. Arrow's bits are packed already: no byte a value in between.
     """
@@ -158,7 +163,7 @@ def packed_flags(array: Any) -> npt.NDArray[np.uint8] | None:
 
 
 def _flags(array: Any) -> Codes | None:
-    """The bits of an Arrow array of booleans as zeros and ones; None for any other array."""
+    """Return the bits of an Arrow array of booleans as zeros and ones; None for any other array."""
     if isinstance(array, Text) or not pa.types.is_boolean(array.type):
         return None
     first, bits = array.offset % 8, np.frombuffer(array.buffers()[1], dtype=np.uint8)
@@ -167,7 +172,7 @@ def _flags(array: Any) -> Codes | None:
 
 
 def boolean_names(column: Boolean, null_values: tuple[str, ...]) -> tuple[dict[str, int], int]:
-    """(every way of writing the words in small and capital letters, with its code; the code of everything else).
+    """Return (all spellings of the words in any case, with their codes; the code of everything else).
 
     Texts that stand for null come last, and win.
     """
@@ -181,7 +186,7 @@ def boolean_names(column: Boolean, null_values: tuple[str, ...]) -> tuple[dict[s
 
 
 def _strip(text: Text) -> Text:
-    """Without ASCII spaces at either end."""
+    """Return texts without ASCII spaces at either end."""
     from sklar.rows.kernels.words import strip_spaces
 
     begins, ends = np.empty_like(text.begins), np.empty_like(text.ends)

@@ -30,13 +30,13 @@ Moments = tuple[Ints, Mask]
 
 
 def moment_encoder(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
-    """Moments outside the bounds are clipped; text that is not in the stated format counts as missing."""
+    """Return the encoder of datetimes: those outside the bounds are clipped, text in another format is missing."""
     cells, ticks = integer_cells(column), _ticks_reader(column, null_values)
     return lambda array: cells(*ticks(array))
 
 
 def moment_values(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
-    """Ticks as `moment_encoder` reads them, MISSING where there is none."""
+    """Return a reader of ticks as in `moment_encoder`, MISSING where there is none."""
     ticks = _ticks_reader(column, null_values)
 
     def encode(array: Any) -> Ints:
@@ -62,7 +62,7 @@ def _ticks_reader(column: Datetime, null_values: tuple[str, ...]) -> Callable[[A
 
 
 def null_micros(form: str | None, null_values: tuple[str, ...]) -> tuple[int, ...]:
-    """The moments among the texts that stand for null, for values that come as dates rather than text."""
+    """Return the datetimes among the texts that stand for null, for values that are dates rather than text."""
     if form is not None:
         moments = [_read_moment(text.encode("utf-8", "replace"), form) for text in null_values]
         return tuple(moment for moment in moments if moment is not None)
@@ -72,7 +72,7 @@ def null_micros(form: str | None, null_values: tuple[str, ...]) -> tuple[int, ..
 
 
 def _typed_ticks(array: Any, tick_micros: int, null_micros: tuple[int, ...], clock: ZoneClock | None) -> Moments | None:
-    """Ticks of an Arrow array of dates or timestamps; None for any other."""
+    """Return the ticks of an Arrow array of dates or timestamps; None for any other."""
     if isinstance(array, Text):
         return None
     if pa.types.is_date32(array.type):
@@ -95,7 +95,7 @@ def _typed_ticks(array: Any, tick_micros: int, null_micros: tuple[int, ...], clo
 
 
 def _to_ticks(values: Ints, unit: int, tick: int) -> Ints:
-    """Units to ticks, rounded down; both lengths divide each other, and what would overflow is far out of any range."""
+    """Convert units to ticks, rounded down; one length divides the other, and overflow is far outside any range."""
     if tick >= unit:
         from sklar.rows.kernels.cells import floor_quotients
 
@@ -118,7 +118,7 @@ def _iso_micros(array: Any, null_values: tuple[str, ...], clock: ZoneClock | Non
 
 
 def _formatted_micros(array: Any, read: Reader) -> Moments:
-    """Each distinct text is read once, since dates repeat."""
+    """Parse texts in a format; each distinct text is read once, since dates repeat."""
     distinct = strings_of(array).dictionary_encode()
     moments = [read(text) for text in distinct.dictionary.cast(pa.large_binary()).to_pylist()]
     micros = np.array([m or 0 for m in moments] + [0], dtype=np.int64)
@@ -128,7 +128,7 @@ def _formatted_micros(array: Any, read: Reader) -> Moments:
 
 
 def _reader(form: str, null_values: tuple[str, ...], zone: str | None) -> Reader:
-    """Reads one text in the given format, and remembers the last ones it has read."""
+    """Return a reader of one text in the given format, with a cache of recent texts."""
     nulls = {text.encode("utf-8", "surrogatepass") for text in null_values}
     clock = UTC if zone is None else ZoneInfo(zone)
 
@@ -140,7 +140,7 @@ def _reader(form: str, null_values: tuple[str, ...], zone: str | None) -> Reader
 
 
 def _read_moment(text: bytes, form: str, clock: tzinfo = UTC) -> int | None:
-    """Microseconds since 1970-01-01 of a text in the given format, by a clock; None if it is not."""
+    """Return microseconds since 1970-01-01 of a text in the given format and time zone; None if it is not one."""
     try:
         moment = datetime.strptime(text.decode().strip(), form)
         if moment.tzinfo is not None:

@@ -16,11 +16,11 @@ from sklar.schema import Datetime, Grid, Integer, Real
 
 
 def real_encoder(column: Real, null_values: tuple[str, ...]) -> Encoder:
-    """Values outside the bounds are clipped, infinities too; NaN and unreadable text count as missing."""
-    from sklar.rows.kernels.cells import finder, number_cells
+    """Return the encoder of reals: values outside the bounds are clipped, NaN and unreadable text are missing."""
+    from sklar.rows.kernels.cells import make_finder, number_cells
 
     nulls, text_of = listed_numbers(null_values), number_text(column, null_values)
-    search, missing = finder(column.grid.starts.astype(np.float64)), missing_code(column)
+    search, missing = make_finder(column.grid.starts.astype(np.float64)), missing_code(column)
 
     def encode(array: Any) -> Codes:
         numbers = floats_of(array) or integers_of(array)
@@ -45,12 +45,12 @@ def _text_cells(text: Text, search: tuple[Any, Any, Any, Any], missing: int, gri
         # Too close to a cell start for the quick way; the kernel has already checked that it reads as a number.
         out[i] = grid.code(np.array([float(text.entry(i))]))[0]
     if len(unread := np.flatnonzero(out == UNREAD)):
-        out[unread] = _careful_cells(text.some(unread), search, missing)
+        out[unread] = _find_cells_carefully(text.some(unread), search, missing)
     return out
 
 
-def _careful_cells(text: Text, search: tuple[Any, Any, Any, Any], missing: int) -> Codes:
-    """The same for any text, such as one with an exponent. A value that may not be rounded right is within SLACK."""
+def _find_cells_carefully(text: Text, search: tuple[Any, Any, Any, Any], missing: int) -> Codes:
+    """Return cells of any text, such as one with an exponent; a doubtful value is within REAL_TOLERANCE."""
     from sklar.rows.kernels.cells import number_cells
 
     def cells(values: Floats) -> Codes:
@@ -60,7 +60,7 @@ def _careful_cells(text: Text, search: tuple[Any, Any, Any, Any], missing: int) 
 
     values, doubtful = _read_reals(text)
     finite = np.isfinite(values)
-    slack = np.where(doubtful & finite, np.abs(values) * SLACK + 1e-280, 0.0)
+    slack = np.where(doubtful & finite, np.abs(values) * REAL_TOLERANCE + 1e-280, 0.0)
     with np.errstate(over="ignore"):  # the largest numbers may become infinite, which are clipped as they are
         unsure = (doubtful & ~finite) | (cells(values - slack) != cells(values + slack))
     for i in np.flatnonzero(unsure).tolist():
@@ -68,12 +68,12 @@ def _careful_cells(text: Text, search: tuple[Any, Any, Any, Any], missing: int) 
     return cells(values)
 
 
-SLACK = 1e-15
-"""Four units in the last place, as a share of the value."""
+REAL_TOLERANCE = 1e-15
+"""Relative error of a real read from text: four units in the last place."""
 
 
 def _read_reals(text: Text) -> tuple[Floats, Mask]:
-    """Each text as a number, NaN where it is none, and which may not be rounded right."""
+    """Return each text as a number, NaN where it is none, and which may not be rounded right."""
     from sklar.rows.kernels.decimals import real_text_values
 
     values, doubtful = np.empty(len(text), dtype=np.float64), np.empty(len(text), dtype=bool)
@@ -82,7 +82,7 @@ def _read_reals(text: Text) -> tuple[Floats, Mask]:
 
 
 def _read_integers(text: Text) -> tuple[Ints, Mask]:
-    """Each text as the nearest integer, and which of them are numbers."""
+    """Return each text as the nearest integer, and which of them are numbers."""
     from sklar.rows.kernels.decimals import integer_text_values
 
     values, fine = np.empty(len(text), dtype=np.int64), np.empty(len(text), dtype=bool)
@@ -91,14 +91,12 @@ def _read_integers(text: Text) -> tuple[Ints, Mask]:
 
 
 def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
-    """Values outside the bounds are clipped, infinities too; fractions are rounded to the nearest integer, ties to
-    even; NaN and unreadable text count as missing.
-    """
-    from sklar.rows.kernels.cells import finder
+    """Return the encoder of integers: values outside the bounds are clipped, fractions rounded, ties to even."""
+    from sklar.rows.kernels.cells import make_finder
     from sklar.rows.kernels.decimals import UNREAD, integer_text_cells
 
     nulls, text_of = listed_numbers(null_values), number_text(column, null_values)
-    search, missing, cells = finder(column.grid.starts), missing_code(column), integer_cells(column)
+    search, missing, cells = make_finder(column.grid.starts), missing_code(column), integer_cells(column)
 
     def encode(array: Any) -> Codes:
         numbers = integers_of(array) or floats_of(array)
@@ -111,17 +109,17 @@ def integer_encoder(column: Integer, null_values: tuple[str, ...]) -> Encoder:
         values, valid = numbers
         if nulls:
             valid = valid & ~is_listed(array, values, nulls)
-        return cells(rounded(values, valid) if values.dtype == np.float64 else values, valid)
+        return cells(round_floats(values, valid) if values.dtype == np.float64 else values, valid)
 
     return encode
 
 
 MISSING = -(2**63)
-"""Stands for a missing integer where values are wanted; no column whose values are wanted reaches so far down."""
+"""Stands for a missing integer among values; no column whose values are read has such a value."""
 
 
 def integer_values(column: Integer, null_values: tuple[str, ...]) -> Encoder:
-    """Whole numbers as `integer_encoder` reads them, MISSING where there is none."""
+    """Return a reader of whole numbers as in `integer_encoder`, MISSING where there is none."""
     nulls, text_of = listed_numbers(null_values), number_text(column, null_values)
 
     def encode(array: Any) -> Ints:
@@ -132,18 +130,18 @@ def integer_values(column: Integer, null_values: tuple[str, ...]) -> Encoder:
         values, valid = numbers
         if nulls:
             valid = valid & ~is_listed(array, values, nulls)
-        return or_missing(rounded(values, valid) if values.dtype == np.float64 else values.astype(np.int64), valid)
+        return or_missing(round_floats(values, valid) if values.dtype == np.float64 else values.astype(np.int64), valid)
 
     return encode
 
 
 def or_missing(values: Ints, valid: Mask) -> Ints:
-    """The valid integers, MISSING elsewhere; a valid one so far down is taken for its neighbour, not for missing."""
+    """Return the valid integers, MISSING elsewhere; a valid integer equal to MISSING becomes its neighbour."""
     return np.where(valid, np.maximum(values, MISSING + 1), MISSING)
 
 
 def real_values(column: Real, null_values: tuple[str, ...]) -> Encoder:
-    """Real numbers as `real_encoder` reads them, NaN where there is none."""
+    """Return a reader of reals as in `real_encoder`, NaN where there is none."""
     nulls, text_of = listed_numbers(null_values), number_text(column, null_values)
 
     def encode(array: Any) -> Floats:
@@ -163,10 +161,10 @@ def real_values(column: Real, null_values: tuple[str, ...]) -> Encoder:
 
 
 def integer_cells(column: Integer | Datetime) -> Callable[[npt.NDArray[Any], Mask], Codes]:
-    """From integers, or ticks, and which of them are valid, to the cells of the grid."""
-    from sklar.rows.kernels.cells import finder, number_cells, unit_cells
+    """Return the function from integers, or ticks, and which of them are valid, to the cells of the grid."""
+    from sklar.rows.kernels.cells import make_finder, number_cells, unit_cells
 
-    search, missing = finder(column.grid.starts), missing_code(column)
+    search, missing = make_finder(column.grid.starts), missing_code(column)
     unit, lowest, highest = unit_range(column.grid)
 
     def cells(values: npt.NDArray[Any], valid: Mask) -> Codes:
@@ -181,7 +179,7 @@ def integer_cells(column: Integer | Datetime) -> Callable[[npt.NDArray[Any], Mas
 
 
 def missing_code(column: Any) -> int:
-    """Code of a missing number: null if the column may be null, else the cell of `missing_value` or the lower bound."""
+    """Return the code of a missing number: null if allowed, else the cell of `missing_value` or the lower bound."""
     if column.null_code is not None:
         return column.null_code
     value = column.lower if column.missing_value is None else column.missing_value
@@ -191,13 +189,13 @@ def missing_code(column: Any) -> int:
 
 
 def unit_range(grid: Grid) -> tuple[bool, np.int64, np.int64]:
-    """(whether every integer is a cell, the lowest, the highest)."""
+    """Return (whether every integer is a cell, the lowest, the highest)."""
     lowest, highest = grid.starts[[0, -1]]
     return int(highest) - int(lowest) == grid.cells - 1, lowest, highest
 
 
-def rounded(values: npt.NDArray[Any], valid: Mask) -> Ints:
-    """Valid floats as the nearest int64, those beyond it clipped."""
+def round_floats(values: npt.NDArray[Any], valid: Mask) -> Ints:
+    """Round valid floats to the nearest int64, those beyond it clipped."""
     whole = np.rint(np.where(valid, values, 0.0))
     # The largest float below 2^63 converts exactly; anything from 2^63 on must not be converted at all.
     whole_numbers = np.clip(whole, -(2.0**63), np.nextafter(2.0**63, 0)).astype(np.int64)

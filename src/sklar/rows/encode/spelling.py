@@ -1,10 +1,10 @@
 """Any Arrow array as text, each value by itself: what a value is spelled like never depends on its neighbours.
 
 Text stands for itself, an integer for its digits, a truth value for true or false. A whole float stands for the digits
-of the integer, any other float for its shortest text: at 32 bits if these hold the number, whatever the width of its
-column, for one odd value may make 64 of 32. A decimal stands for its plain digits without zeros at the end,
-whatever the scale of its column; dates and times for ISO text without zeros at the end of the fraction, whatever the
-unit. What lies outside the calendar, and values without a text (nested ones, durations), are null.
+of the integer, any other float for its shortest text: at 32 bits if these represent the number, for any width of its
+column, since one odd value may make 64 of 32. A decimal stands for its plain digits without zeros at the end, for any
+scale of its column; dates and times for ISO text without zeros at the end of the fraction, in any unit. What lies
+outside the calendar, and values without a text (nested ones, durations), are null.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import pyarrow.compute as pc
 from sklar.arrays import Mask
 from sklar.schema.grid import EPOCH
 
-WHOLE = 2.0**63
+MAX_WHOLE_FLOAT = 2.0**63
 """Whole floats below this are spelled as integers."""
-PLAIN_DIGITS = 400
+MAX_PLAIN_DIGITS = 400
 """Decimals with more digits than this before or after the point are spelled with an exponent."""
 UNIT_PLACES = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 """Decimal places of a second in each of Arrow's units."""
@@ -33,21 +33,21 @@ Spell = Callable[[Any], str | None]
 
 
 def is_text(kind: Any) -> bool:
-    """Whether an Arrow type holds text or raw bytes, which are read as text."""
+    """Return whether an Arrow type holds text or raw bytes, which are read as text."""
     checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary,
               pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)  # fmt: skip
     return any(check(kind) for check in checks)
 
 
 def valid_of(array: Any) -> Mask:
-    """Which entries of an Arrow array are not null."""
+    """Return which entries of an Arrow array are not null."""
     if array.null_count == 0:
         return np.ones(len(array), dtype=bool)
     return array.is_valid().to_numpy(zero_copy_only=False)
 
 
-def spelled(array: Any) -> Any:
-    """A plain Arrow array as strings or bytes; null where a value has no text."""
+def spell_values(array: Any) -> Any:
+    """Return a plain Arrow array as strings or bytes; null where a value has no text."""
     kind = array.type
     if is_text(kind):
         return array
@@ -65,11 +65,11 @@ def spelled(array: Any) -> Any:
 
 
 def plain_decimal(number: Decimal) -> str | None:
-    """A decimal's plain digits without zeros at the end; None for what is not a number."""
+    """Return a decimal's plain digits without zeros at the end; None for what is not a number."""
     if number.is_nan():
         return None
     _, _, exponent = number.as_tuple()
-    if not isinstance(exponent, int) or exponent < -PLAIN_DIGITS or number.adjusted() > PLAIN_DIGITS:
+    if not isinstance(exponent, int) or exponent < -MAX_PLAIN_DIGITS or number.adjusted() > MAX_PLAIN_DIGITS:
         return str(number)
     text = f"{number:f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
@@ -77,14 +77,14 @@ def plain_decimal(number: Decimal) -> str | None:
 
 
 def _each(values: npt.NDArray[Any], valid: Mask, spell: Spell) -> Any:
-    """Each distinct value is spelled once."""
+    """Spell values, each distinct one once."""
     distinct, places = np.unique(np.where(valid, values, values.dtype.type(0)), return_inverse=True)
     texts = pa.array([spell(value) for value in distinct.tolist()], type=pa.large_string())
     return texts.take(pa.array(places, mask=~valid))
 
 
 def single_text(x: float) -> str:
-    """The shortest text of the float of 32 bits next to a number."""
+    """Return the shortest text of the float of 32 bits next to a number."""
     with np.errstate(over="ignore"):
         return str(np.float32(x))
 
@@ -92,14 +92,14 @@ def single_text(x: float) -> str:
 def _float_text(x: float) -> str | None:
     if x != x:
         return None
-    if abs(x) < WHOLE and x == int(x):
+    if abs(x) < MAX_WHOLE_FLOAT and x == int(x):
         return str(int(x))
     with np.errstate(over="ignore"):
         return single_text(x) if float(np.float32(x)) == x else str(x)
 
 
 def _decimal_texts(array: Any) -> Any:
-    """As Arrow spells them, cut to plain digits; the few that Arrow writes with an exponent one by one."""
+    """Spell decimals as Arrow does, with plain digits; those that Arrow writes with an exponent one by one."""
     texts = array.cast(pa.large_string())
     if array.type.scale == 0:
         return texts
@@ -115,7 +115,7 @@ def _decimal_texts(array: Any) -> Any:
 
 
 def _clock_speller(kind: Any) -> Spell | None:
-    """How the numbers behind dates, timestamps and times of day are spelled; None for any other type."""
+    """Return the spelling of dates, timestamps and times of day; None for any other type."""
     if pa.types.is_date32(kind):
         return _date_text
     if pa.types.is_date64(kind):

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sklar.arrays import Ints, Mask
-from sklar.rows.encode.spelling import spelled, valid_of
+from sklar.rows.encode.spelling import spell_values, valid_of
 
-LONGEST = 2**31 - 1
-"""Bytes of text in one batch of one column."""
+MAX_TEXT_BYTES = 2**31 - 1
+"""Most bytes of text in one batch of one column."""
 _NO_TEXT = np.frombuffer(b"\0", dtype=np.uint8)
 
 
@@ -31,15 +31,15 @@ class Text:
         return len(self.valid)
 
     def entry(self, at: int) -> bytes:
-        """One text."""
+        """Return one text."""
         return self.data[self.begins[at] : self.ends[at]].tobytes()
 
     def some(self, places: Ints) -> Text:
-        """The texts at these places."""
+        """Return the texts at these places."""
         return Text(data=self.data, begins=self.begins[places], ends=self.ends[places], valid=self.valid[places])
 
     def to_arrow(self) -> Any:
-        """The same as an Arrow array of strings; every entry must be valid."""
+        """Return an Arrow array of strings; every entry must be valid."""
         from sklar.rows.kernels.split import gather
 
         offsets = np.zeros(len(self) + 1, dtype=np.int32)
@@ -50,21 +50,21 @@ class Text:
 
 
 def text_of(array: Any, null_values: tuple[str, ...] = ()) -> Text:
-    """Text of any plain array, where texts listed in `null_values` count as null."""
-    text = array if isinstance(array, Text) else _arrow_text(spelled(array))
+    """Return the text of any plain array; texts listed in `null_values` are null."""
+    text = array if isinstance(array, Text) else _arrow_text(spell_values(array))
     return replace(text, valid=text.valid & ~_is_listed(text, null_values)) if null_values else text
 
 
 def strings_of(array: Any) -> Any:
-    """Any array as an Arrow array of strings."""
+    """Return any array as an Arrow array of strings."""
     if isinstance(array, Text):
         return array.to_arrow()
-    strings = spelled(array)
+    strings = spell_values(array)
     return strings if pa.types.is_string(strings.type) else _large_strings(strings)
 
 
 def _arrow_text(array: Any) -> Text:
-    """The flat text of an Arrow array of strings or bytes, in place."""
+    """Return the flat text of an Arrow array of strings or bytes, in place."""
     if not pa.types.is_string(array.type):
         array = _large_strings(array)
     _, places, content = array.buffers()
@@ -75,7 +75,7 @@ def _arrow_text(array: Any) -> Text:
     wide = pa.types.is_large_string(array.type)
     offsets = np.frombuffer(places, dtype=np.int64 if wide else np.int32)[array.offset : array.offset + count + 1]
     first, last = int(offsets[0]), int(offsets[-1])
-    if last - first > LONGEST:
+    if last - first > MAX_TEXT_BYTES:
         # Only a single value can be that long: longer batches were split before. It is no number and no label.
         return Text(data=_NO_TEXT, begins=nowhere, ends=nowhere, valid=np.zeros(count, dtype=bool))
     data = np.frombuffer(content, dtype=np.uint8)[first:last] if last > first else _NO_TEXT
@@ -84,7 +84,7 @@ def _arrow_text(array: Any) -> Text:
 
 
 def _large_strings(array: Any) -> Any:
-    """Strings of another layout, or bytes taken as they are: whether they are UTF-8 does not matter for matching."""
+    """Convert strings of another layout, or bytes, which need not be UTF-8 to be matched."""
     if pa.types.is_large_string(array.type):
         return array
     if pa.types.is_string_view(array.type):

@@ -29,7 +29,8 @@ _POINT = b"\x1f"
 
 
 def number_text(column: Integer | Real, null_values: tuple[str, ...]) -> Callable[[Any], Text]:
-    """What turns an array without a numeric type into texts of plain numbers, by the format of the column.
+    """Return the function that turns an array without a numeric type into texts of plain numbers, by the column's
+    format.
 
     Values that come with a type of their own, as decimals, are spelled with a point and have no format.
     """
@@ -45,7 +46,7 @@ def number_text(column: Integer | Real, null_values: tuple[str, ...]) -> Callabl
 
 
 def plain_numbers(text: Text, form: NumberFormat) -> Text:
-    """Texts of numbers in this format with plain digits and a decimal point; what is no such number is not valid."""
+    """Rewrite numbers in this format with plain digits and a decimal point; other texts are not valid."""
     pattern, separators = _patterns(form)
     shown = replace(text, ends=np.where(text.valid, text.ends, text.begins).astype(np.int32))
     written: Any = shown.to_arrow().cast(pa.large_binary())
@@ -59,7 +60,7 @@ def plain_numbers(text: Text, form: NumberFormat) -> Text:
 
 @lru_cache(maxsize=64)
 def _patterns(form: NumberFormat) -> tuple[str, str]:
-    """(what a number in this format looks like, what stands between its thousands), for RE2 on bytes."""
+    """Return patterns of a number in this format and of its thousands separator, for RE2 on bytes."""
     separators = _any_of(SPACES if form.separator in SPACES else APOSTROPHES) if form.separator else ""
     if form.separator in (".", ","):
         separators = re.escape(form.separator)

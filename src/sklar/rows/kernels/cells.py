@@ -30,7 +30,7 @@ class Finder(NamedTuple):
     inverse: float
 
 
-def finder(starts: npt.NDArray[Any]) -> Finder:
+def make_finder(starts: npt.NDArray[Any]) -> Finder:
     """Prepare cell starts for `cell_of`."""
     low, high = float(starts[0]), float(starts[-1])
     buckets = min(4 * len(starts), MAX_BUCKETS)
@@ -42,7 +42,7 @@ def finder(starts: npt.NDArray[Any]) -> Finder:
 
 @compiled_part(inline="always", error_model="numpy")
 def cell_of(x, starts, first, low, inverse):
-    """Cell of one number that is not NaN; numbers outside the range belong to the first or last cell."""
+    """Return the cell of one number that is not NaN; numbers outside the range are in the first or last cell."""
     last, one = np.uintp(len(starts) - 1), np.uintp(1)
     if last < 2:
         return _binary_search(x, starts)
@@ -60,7 +60,7 @@ def cell_of(x, starts, first, low, inverse):
 
 @compiled_part(inline="never", error_model="numpy")
 def _binary_search(x, starts):
-    """The same by halving; out of the way, so that the loop around the quick way stays small."""
+    """Find the cell by binary search; a separate function keeps the loop around the fast path small."""
     left, right = 0, len(starts)
     while right - left > 1:
         middle = (left + right) >> 1
@@ -84,7 +84,7 @@ def number_cells(values, valid, starts, first, low, inverse, missing, out):
 
 @compiled(error_model="numpy")
 def unit_cells(values, valid, lower, upper, missing, out):
-    """The same for integers where every integer from `lower` to `upper` is a cell."""
+    """Find the cell of each integer where every integer from `lower` to `upper` is a cell."""
     for i in range(len(values)):
         x = min(max(values[i], lower), upper)
         out[i] = x - lower if valid[i] else missing

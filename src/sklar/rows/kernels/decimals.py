@@ -1,4 +1,4 @@
-"""Reading numbers written as text, straight to grid cells, without an error for any text whatever.
+"""Reading numbers written as text, straight to grid cells, without an error for any text.
 
 Accepted, after stripping ASCII spaces: an optional sign, digits with an optional point, an optional exponent; and
 inf or infinity in any case. Everything else, nan included, is missing.
@@ -18,7 +18,7 @@ POWERS = np.array([float(f"1e{k}") for k in range(309)])
 INTEGER_POWERS = np.array([10**k for k in range(20)], dtype=np.uint64)
 INT64_TOP = np.uint64(2**63)
 UNREAD = -1
-"""Instead of a cell: the text takes a careful look."""
+"""Stands for the cell of a text that must be read by the slower, careful way."""
 
 
 @compiled(error_model="numpy")
@@ -187,23 +187,23 @@ def _careful_real(data, at, end):
     kind, negative, digits, exponent, more = decimal_of(data, at, end)
     if kind == MISSING:
         return kind, 0.0, True
-    sure = digits <= np.uint64(2**53) and not more and -22 <= exponent <= 22
+    exact = digits <= np.uint64(2**53) and not more and -22 <= exponent <= 22
     if kind == INFINITE or exponent > 308:
         x = np.inf if kind == INFINITE or digits > 0 else 0.0
-        sure = True
+        exact = True
     elif exponent < -308:
-        x, sure = 0.0, digits == 0
+        x, exact = 0.0, digits == 0
     elif exponent >= 0:
         x = float(digits) * POWERS[exponent]
     else:
         x = float(digits) / POWERS[-exponent]
-    return kind, (-x if negative else x), sure
+    return kind, (-x if negative else x), exact
 
 
 @compiled(error_model="numpy")
 def real_text_cells(data, begins, ends, valid, starts, first, low, inverse, missing, out, doubtful):
     """Cell of each text read as a real number, UNREAD where it is more than digits and a point; `doubtful` marks those
-    too close to a cell start to be sure.
+    whose cell is not certain.
 
     A value that is not correctly rounded is off by less than 4 units in the last place, so its cell is certain unless
     a start lies within that distance.
@@ -230,7 +230,7 @@ def real_text_cells(data, begins, ends, valid, starts, first, low, inverse, miss
 
 @compiled(error_model="numpy")
 def integer_text_values(data, begins, ends, valid, out, fine):
-    """Each text read as an integer, as in `integer_text_cells`; `fine` tells where it is one."""
+    """Each text read as an integer, as in `integer_text_cells`; `fine` marks where it is one."""
     for i in range(len(begins)):
         number, x = _careful_integer(data, np.int64(begins[i]), np.int64(ends[i]))
         out[i] = x
@@ -241,7 +241,7 @@ def integer_text_values(data, begins, ends, valid, out, fine):
 def real_text_values(data, begins, ends, valid, out, doubtful):
     """Each text read as a real number, NaN where it is none; `doubtful` marks those that may not be rounded right."""
     for i in range(len(begins)):
-        kind, x, sure = _careful_real(data, np.int64(begins[i]), np.int64(ends[i]))
+        kind, x, exact = _careful_real(data, np.int64(begins[i]), np.int64(ends[i]))
         number = valid[i] and kind != MISSING
         out[i] = x if number else np.nan
-        doubtful[i] = number and not sure
+        doubtful[i] = number and not exact

@@ -48,7 +48,7 @@ def _quoted_cell(data, at, stop, delimiter, spare):
 
 @compiled(error_model="numpy")
 def split_cells(data, stop, final, delimiter, slots, starts, ends):
-    """(rows, bytes used, fault): split as many whole rows as there are.
+    """Split all complete rows; return (rows, bytes used, fault).
 
     Lines end with LF, CR or both; blank lines are skipped. A quote opens at the start of a cell only.
 

@@ -44,7 +44,7 @@ def word_list(codes: Mapping[str, int]) -> WordList:
 
 
 def codes_of_words(text: Any, words: WordList, other: int, missing: int) -> npt.NDArray[np.int32]:
-    """Code of each text of a flat `Text`: that of the word it equals, `missing` if it is not valid, else `other`."""
+    """Return the code of each text of a flat `Text`: that of the equal word, `missing` if not valid, else `other`."""
     out = np.empty(len(text), dtype=np.int32)
     word_codes(text.data, text.begins, text.ends, text.valid, *words, other, missing, out)
     return out

@@ -1,6 +1,6 @@
 """Parents and their rows, from two tables with a key between them, as base codes of parents, first rows and steps.
 
-A parent is a person, whatever rows it has. It has one row among the parents and, if it has rows, one among the first
+A parent is a person, with any number of rows. It has one row among the parents and, if it has rows, one among the first
 rows, each a whole vote; its steps share one. Of parents with one key one is used, chosen by a keyed hash; rows whose
 key no parent has are left out. So what a person adds to a table depends on that person's rows in both tables alone.
 """
@@ -19,10 +19,10 @@ from sklar.arrays import Ints
 from sklar.counting.batches import CodeBatch
 from sklar.errors import SourceError
 from sklar.rows.codes.table import EncodedRows
-from sklar.rows.persons.choice import Column, Persons, Words, tie_words, used_rows
+from sklar.rows.persons.choice import Column, Persons, Words, select_rows, tie_words
 from sklar.rows.persons.gather import PART_BITS, Block, Gathering
 from sklar.rows.persons.keys import key_encoders
-from sklar.rows.persons.linked import WHOLE, Gathered, LinkedRows, Places
+from sklar.rows.persons.linked import WHOLE_VOTE, Gathered, LinkedRows, Places
 from sklar.rows.sources import FILES, Source, open_source
 from sklar.rows.sources.databases.snapshot import Snapshot
 from sklar.rows.sources.source import suffix_of
@@ -43,7 +43,7 @@ class FamilyRows(LinkedRows):
         self._parents = parents
 
     def used_codes(self, gathered: Iterable[Block]) -> Iterator[tuple[int, CodeBatch]]:
-        """Both tables are gathered in one pass each; codes of all tables that tell persons."""
+        """Gather both tables in one pass each, and yield the codes of all tables of persons."""
         heads, rows = Gathering(self._folder), Gathering(self._folder)
         try:
             self._gather_heads(heads)
@@ -52,7 +52,7 @@ class FamilyRows(LinkedRows):
             self._exact_persons = 0
             for part in range(1 << PART_BITS):
                 if heads.rows_of([part]):
-                    yield from self._families(*self._one_each(heads.columns([part])), rows, part)
+                    yield from self._families(heads.columns([part]), rows, part)
         finally:
             heads.close()
             rows.close()
@@ -65,29 +65,28 @@ class FamilyRows(LinkedRows):
             heads.add(batch.codes)
 
     def _person_encoders(self) -> list[Any]:
-        """The key once more behind the columns by which rows are chosen: it joins them with their parents."""
+        """Return the encoders of rows, followed by those of the key, which joins rows with their parents."""
         return [*super()._person_encoders(), *key_encoders(self._person.key, self._secret, self.null_values)]
 
-    def _one_each(self, columns: list[Column]) -> tuple[Keys, list[Column]]:
-        """One parent for each key, and what is gathered of it."""
-        keys = (columns[0], columns[1])
-        chosen = used_rows(keys, None, tie_words(keys, columns[2:], self._secret.mixing), 1).rows
-        return (columns[0][chosen], columns[1][chosen]), [column[chosen] for column in columns[2:]]
-
-    def _families(self, keys: Keys, heads: list[Column], rows: Gathering, part: int) -> Iterator[tuple[int, CodeBatch]]:
-        """Some parents with their rows in all tables."""
+    def _families(self, parents: list[Column], rows: Gathering, part: int) -> Iterator[tuple[int, CodeBatch]]:
+        """Yield some parents, one for each key, with their rows in all tables."""
+        keys = (parents[0], parents[1])
+        chosen = select_rows(keys, None, tie_words(keys, parents[2:], self._secret.mixing), 1).rows
+        keys, heads = (parents[0][chosen], parents[1][chosen]), [column[chosen] for column in parents[2:]]
         count = len(keys[0])
         self._exact_persons += count
         sizes, place = np.zeros(count, dtype=np.int64), np.arange(count)
-        for persons, columns in self._used_of(rows, [part]) if rows.rows_of([part]) else ():
+        for persons, columns in self._select_parts(rows, [part]) if rows.rows_of([part]) else ():
             first = persons.rows[np.cumsum(persons.sizes) - persons.sizes]
-            parent = places_of(keys, (columns[-2][first], columns[-1][first]))
+            parent = find_places(keys, (columns[-2][first], columns[-1][first]))
             sizes[parent[parent >= 0]] = persons.sizes[parent >= 0]
             codes = Gathered(rows=columns[:-2], heads=heads)
-            yield from self._family(_only(persons, parent >= 0), parent[parent >= 0], codes)
+            yield from self._make_tables(_keep_persons(persons, parent >= 0), parent[parent >= 0], codes)
         # Sensitivity: one row of weight 2^20, a whole vote, for each person.
         alone = Gathered(rows=[], heads=heads)
-        yield from self._told(PARENT, alone, Places(now=place, before=place, head=place, more=sizes), WHOLE)
+        yield from self._make_batches(
+            PARENT, alone, Places(now=place, before=place, head=place, more=sizes), WHOLE_VOTE
+        )
 
 
 def open_family(data: Any, by: Coordinates, read: ReadOptions, cache_bytes: int) -> FamilyRows:
@@ -96,7 +95,7 @@ def open_family(data: Any, by: Coordinates, read: ReadOptions, cache_bytes: int)
     assert person is not None and person.parents is not None
     schemas = table_schemas(by.declared)
     keys = {person.parents.table: person.parents.key, person.parents.rows: person.key}
-    sources = {name: _open(data, name, schemas[name], keys[name], read) for name in schemas}
+    sources = {name: _open_table(data, name, schemas[name], keys[name], read) for name in schemas}
     return FamilyRows(
         sources[person.parents.rows], by, person, parents=sources[person.parents.table],
         null_values=tuple(read.null_values), cache_bytes=read.cache_bytes or cache_bytes, folder=read.cache,
@@ -104,8 +103,8 @@ def open_family(data: Any, by: Coordinates, read: ReadOptions, cache_bytes: int)
     )  # fmt: skip
 
 
-def _open(data: Any, name: str, schema: Schema, key: str, read: ReadOptions) -> Source:
-    """One of the tables."""
+def _open_table(data: Any, name: str, schema: Schema, key: str, read: ReadOptions) -> Source:
+    """Return one of the tables."""
     if isinstance(data, Mapping):
         tables = cast("Mapping[str, Any]", data)
         if name not in tables:
@@ -118,12 +117,12 @@ def _open(data: Any, name: str, schema: Schema, key: str, read: ReadOptions) -> 
             raise SourceError(f"the folder must have just one file called {name}, as {name}.csv or {name}.parquet")
         return open_source(files[0], schema=schema, read=read, also=(key,))
     if isinstance(data, Snapshot) and data.address.table:
-        raise SourceError("two tables are fitted: leave the name of one table out of the address of their database")
+        raise SourceError("two tables are fitted: omit the table from the address of their database")
     return open_source(data, schema=schema, read=replace(read, table=name), also=(key,))
 
 
-def places_of(keys: Keys, wanted: Keys) -> Ints:
-    """Where each wanted key stands among the keys, all different; -1 where it does not."""
+def find_places(keys: Keys, wanted: Keys) -> Ints:
+    """Return the place of each wanted key among the keys, all different; -1 if it is not among them."""
     both = np.empty(len(keys[0]) + len(wanted[0]), dtype=[("one", np.uint64), ("two", np.uint64)])
     both["one"], both["two"] = np.concatenate([keys[0], wanted[0]]), np.concatenate([keys[1], wanted[1]])
     number = np.unique(both, return_inverse=True)[1].ravel()
@@ -132,6 +131,6 @@ def places_of(keys: Keys, wanted: Keys) -> Ints:
     return place[number[len(keys[0]) :]]
 
 
-def _only(persons: Persons, kept: Any) -> Persons:
-    """Some of the persons."""
+def _keep_persons(persons: Persons, kept: Any) -> Persons:
+    """Return some of the persons."""
     return Persons(rows=persons.rows[np.repeat(kept, persons.sizes)], sizes=persons.sizes[kept])

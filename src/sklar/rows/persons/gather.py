@@ -1,4 +1,4 @@
-"""Brings the rows of each person together in bounded memory: parts by bits of the key, on disk when they outgrow it.
+"""Gathers the rows of each person in bounded memory: parts by bits of the key, on disk when they outgrow it.
 
 What goes to disk is codes and keyed hashes, never a key or a cell, in a file without a name (see `codes.kept`).
 """
@@ -19,21 +19,21 @@ from sklar.rows.codes.kept import open_cache_file
 from sklar.rows.persons.choice import Column
 
 PART_BITS = 6
-"""Rows are kept apart in 64 parts, each small enough to be sorted in memory."""
+"""Bits of the number of parts: rows are divided into 64 parts, each small enough to be sorted in memory."""
 MEMORY_BYTES = 256 << 20
 """Memory for rows that wait for the others of their person; beyond it they go to disk."""
-FEWEST_ROWS = 1 << 17
-"""Parts with fewer rows are worked on together."""
+MIN_PART_ROWS = 1 << 17
+"""Parts with fewer rows are processed together."""
 READ_ROWS = 1 << 18
 """Rows that are read from disk at once."""
 
 Block = Sequence[Column]
 Inside = Callable[[Block], Mask]
-"""Which rows of a block are looked at."""
+"""Selects rows of a block."""
 
 
 class Gathering:
-    """Rows as columns of equal length, the first two of which tell the person; rows of nobody are left out."""
+    """Rows as columns of equal length, the first two of which identify the person; rows without a key are left out."""
 
     def __init__(self, folder: str, memory_bytes: int = MEMORY_BYTES):
         self._folder, self._most_bytes = folder, memory_bytes
@@ -44,7 +44,7 @@ class Gathering:
         self._bytes, self._end, self._handle = 0, 0, -1
 
     def add(self, columns: Sequence[Column]) -> None:
-        """Add some rows, without those that have no key (see `keys`): whether one has is up to the row alone."""
+        """Add some rows, without those that have no key (see `keys`), which depends on the row alone."""
         self._types = self._types or [column.dtype for column in columns]
         keyed = (columns[0] | columns[1]) != 0
         if not keyed.all():
@@ -61,14 +61,14 @@ class Gathering:
             self._spill()
 
     def rows_of(self, parts: Sequence[int]) -> int:
-        """Number of rows of some parts."""
+        """Return the number of rows of some parts."""
         return int(self._rows[list(parts)].sum())
 
     def parts(self) -> Iterator[list[int]]:
-        """Parts that are worked on together: small ones meet."""
+        """Yield parts that are processed together: small ones are combined."""
         together: list[int] = []
         for at in np.flatnonzero(self._rows).tolist():
-            if together and self.rows_of([*together, at]) > FEWEST_ROWS:
+            if together and self.rows_of([*together, at]) > MIN_PART_ROWS:
                 yield together
                 together = []
             together.append(at)
@@ -77,27 +77,27 @@ class Gathering:
 
     @property
     def most_rows(self) -> int:
-        """Rows that are worked on at once: sorting takes about four times as much memory as they do."""
+        """Rows that are processed at once: sorting takes about four times their memory."""
         return max(1, self._most_bytes // 4 // sum(kind.itemsize for kind in self._types))
 
     def slices(self, rows: int) -> int:
-        """In how many slices so many rows must be looked at to fit into memory."""
+        """Return the number of slices into which rows must be divided to fit into memory."""
         return max(1, -(-rows // self.most_rows))
 
     def rows_of_slices(self, parts: Sequence[int], slices: int) -> Ints:
-        """How many rows of some parts are in each of so many slices of persons."""
+        """Return the number of rows of some parts in each slice of persons."""
         counts = np.zeros(slices, dtype=np.int64)
         for block in self.blocks(parts):
-            counts += np.bincount(slice_of(block, slices), minlength=slices)
+            counts += np.bincount(assign_slices(block, slices), minlength=slices)
         return counts
 
     def columns(self, parts: Sequence[int], inside: Inside | None = None) -> list[Column]:
-        """All rows of some parts, or those of them that are inside."""
+        """Return all rows of some parts, or those of them that are inside."""
         blocks = list(self.blocks(parts, inside))
         return [np.concatenate([block[at] for block in blocks]) for at in range(len(self._types))]
 
     def blocks(self, parts: Sequence[int], inside: Inside | None = None) -> Iterator[Block]:
-        """The same, some rows at a time."""
+        """Yield all rows of some parts, or those of them that are inside, block by block."""
         for part in parts:
             held = (block for rows, offset in self._spilled[part] for block in self._read(rows, offset))
             for block in chain(held, self._waiting[part]):
@@ -108,7 +108,7 @@ class Gathering:
                     yield [column[chosen] for column in block]
 
     def close(self) -> None:
-        """Forget everything; what is on disk vanishes."""
+        """Drop all rows, also those on disk."""
         self._waiting, self._spilled = [[] for _ in self._waiting], [[] for _ in self._spilled]
         if self._handle >= 0:
             os.close(self._handle)
@@ -142,7 +142,7 @@ class Gathering:
         )
 
     def _read(self, rows: int, offset: int) -> Iterator[Block]:
-        """Some rows that were written together, one column after the other."""
+        """Yield some rows that were written together, one column after the other."""
         starts = np.cumsum([0, *(rows * kind.itemsize for kind in self._types)]) + offset
         for first in range(0, rows, READ_ROWS):
             count = min(READ_ROWS, rows - first)
@@ -163,6 +163,6 @@ class Gathering:
         return data
 
 
-def slice_of(block: Block, slices: int) -> Ints:
-    """In which of so many slices the person of each row is: by other bits of the key than those of parts."""
+def assign_slices(block: Block, slices: int) -> Ints:
+    """Return the slice of the person of each row, by other bits of the key than those of parts."""
     return (block[1] % np.uint64(slices)).astype(np.int64)

@@ -1,18 +1,18 @@
-"""What tells persons apart and puts their rows in order: 128 keyed bits of the key, and the value of the order.
+"""The identity of persons and the order of their rows: 128 keyed bits of the key, and the value of the order.
 
 Keys are compared by their text without the spaces around it, so that 7 in one file and "7" in another are one person. A
-whole number with a fraction of zeros is that number: 7.0 is what becomes of 7 in a column of a CSV file that has gaps,
-and who is spelled in both ways must not have two votes. 07 and 7 are two, as codes with leading zeros are. Letters are
-composed (Unicode's form NFC), so that an é of one file is that of another. The bits are two SipHashes under a secret of
-this opening of the rows: two persons share all 128 with a probability below 10^-24 for ten million persons, and nobody
-can look for such a pair without the secret.
+whole number with a fraction of zeros is that number: 7.0 is what becomes of 7 in a column with missing values of a CSV
+file, and a person spelled in both ways must not have two votes. 07 and 7 are two, as codes with leading zeros are.
+Letters are composed (Unicode's form NFC), so that an é of one file is that of another. The bits are two SipHashes under
+a secret of this opening of the rows: two persons share all 128 with a probability below 10^-24 for ten million persons,
+and no one can search for such a pair without the secret.
 
 A row without a key is left out, by its own value alone: a missing key, the empty text, texts that stand for null
 (spelled in any of these ways), values without a text, and floats from 2^53 on, which are what neighbouring integers are
 rounded to. If such rows were one person together, each of those behind them would move the rows of all.
 
 Floats of 32 bits round integers from 2^24 on, but are keys up to 2^53 like any other: the width of a column is no
-property of a value, and one odd cell turns 32 bits into 64. Who rounds keys before handing them over merges persons.
+property of a value, and one odd cell turns 32 bits into 64. Keys that are rounded before a fit merge persons.
 """
 
 from __future__ import annotations
@@ -37,59 +37,59 @@ from sklar.schema import Column
 from sklar.schema.table import Schema
 
 Words = npt.NDArray[np.uint64]
-MANY_INTEGERS = 2.0**53
-"""From here on a float may be what several integers were rounded to."""
+MAX_EXACT_KEY = 2.0**53
+"""From this on a float may stand for several integers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secret:
-    """Random words, drawn anew for each opening of rows: two keys of hashes, and what rows are mixed with."""
+    """Random words, drawn for each opening of rows: two keys of hashes, and the seed of hashes of rows."""
 
     words: tuple[int, ...] = field(default_factory=lambda: tuple(secrets.randbits(64) for _ in range(5)))
 
     @property
     def mixing(self) -> int:
-        """What hashes of whole rows begin with."""
+        """The seed of hashes of whole rows."""
         return self.words[4]
 
 
 def key_encoders(key: str, secret: Secret, null_values: tuple[str, ...]) -> list[RowEncoder]:
-    """Two words a row that tell its person; both are 0 where there is no key."""
+    """Return encoders of two words per row that identify its person; both are 0 without a key."""
     halves = (secret.words[:2], secret.words[2:4])
-    return [RowEncoder(encode=_hasher(low, high, null_values), sources=(key,)) for low, high in halves]
+    return [RowEncoder(encode=_make_key_hasher(low, high, null_values), sources=(key,)) for low, high in halves]
 
 
 def order_encoder(schema: Schema, order: str, null_values: tuple[str, ...]) -> RowEncoder:
-    """A number a row by which those of a person are ordered; rows without it come last."""
-    return RowEncoder(encode=_ranker(schema[order], null_values), sources=(order,))
+    """Return the encoder of the number that orders rows of a person; rows without it come last."""
+    return RowEncoder(encode=_make_ranker(schema[order], null_values), sources=(order,))
 
 
 def label_encoders(column: str, secret: Secret, null_values: tuple[str, ...]) -> list[RowEncoder]:
-    """Two words a row that tell its label in a column, whatever it is; 0 where it has none."""
+    """Return encoders of two words per row that identify its label in a column; 0 without a label."""
     halves = (secret.words[:2], secret.words[2:4])
-    return [RowEncoder(encode=_label_hasher(low, high, null_values), sources=(column,)) for low, high in halves]
+    return [RowEncoder(encode=_make_label_hasher(low, high, null_values), sources=(column,)) for low, high in halves]
 
 
-def _hasher(low: int, high: int, null_values: tuple[str, ...]) -> Any:
-    nulls = tuple(_plain(text_of(pa.array(null_values, pa.string()))).to_arrow().to_pylist())
+def _make_key_hasher(low: int, high: int, null_values: tuple[str, ...]) -> Any:
+    nulls = tuple(_normalize_keys(text_of(pa.array(null_values, pa.string()))).to_arrow().to_pylist())
 
     def encode(array: Any) -> Words:
-        text = text_of(_plain(text_of(_exact(array))), nulls)
-        return np.where(text.valid & (text.ends > text.begins), _words(text, low, high), np.uint64(0))
+        text = text_of(_normalize_keys(text_of(_drop_rounded_floats(array))), nulls)
+        return np.where(text.valid & (text.ends > text.begins), _hash_words(text, low, high), np.uint64(0))
 
     return lambda array: plain_codes(array, encode)
 
 
-def _exact(array: Any) -> Any:
-    """Without floats that may stand for several integers."""
+def _drop_rounded_floats(array: Any) -> Any:
+    """Replace floats that may stand for several integers by null."""
     if isinstance(array, Text) or not pa.types.is_floating(array.type):
         return array
     values = array.to_numpy(zero_copy_only=False).astype(np.float64)
-    return pa.array(values, mask=~(np.abs(values) < MANY_INTEGERS))
+    return pa.array(values, mask=~(np.abs(values) < MAX_EXACT_KEY))
 
 
-def _composed(text: Text) -> Text:
-    """Texts in Unicode's form NFC; bytes that are no text stay as they are."""
+def _compose_letters(text: Text) -> Text:
+    """Return texts in Unicode's form NFC; bytes that are no text stay as they are."""
     if not (text.data >= 0x80).any():  # ASCII is composed as it is
         return text
     entries = [text.entry(at) if valid else None for at, valid in enumerate(text.valid.tolist())]
@@ -100,27 +100,27 @@ def _composed(text: Text) -> Text:
     return text_of(pa.array(entries, pa.large_binary()))
 
 
-def _plain(text: Text) -> Text:
-    """Texts as keys are compared: composed, without the spaces around them, and without a fraction of zeros."""
+def _normalize_keys(text: Text) -> Text:
+    """Return texts as keys are compared: composed, without the spaces around them, and without a fraction of zeros."""
     from sklar.rows.kernels.words import strip_spaces, trim_zero_fractions
 
-    text = _composed(text)
+    text = _compose_letters(text)
     begins, ends = np.empty_like(text.begins), np.empty_like(text.ends)
     strip_spaces(text.data, text.begins, text.ends, begins, ends)
     trim_zero_fractions(text.data, begins, ends)
     return replace(text, begins=begins, ends=ends)
 
 
-def _label_hasher(low: int, high: int, null_values: tuple[str, ...]) -> Any:
+def _make_label_hasher(low: int, high: int, null_values: tuple[str, ...]) -> Any:
     def encode(array: Any) -> Words:
         text = text_of(array, null_values)
-        return np.where(is_label(text), _words(text, low, high), np.uint64(0))
+        return np.where(is_label(text), _hash_words(text, low, high), np.uint64(0))
 
     return lambda array: plain_codes(array, encode)
 
 
-def _words(text: Text, low: int, high: int) -> Words:
-    """A keyed word of each text; those that are not valid get that of the empty one."""
+def _hash_words(text: Text, low: int, high: int) -> Words:
+    """Return a keyed word of each text; those that are not valid get that of the empty one."""
     from sklar.rows.kernels.keyed import text_hashes
 
     out = np.empty(len(text), dtype=np.uint64)
@@ -128,7 +128,7 @@ def _words(text: Text, low: int, high: int) -> Words:
     return out
 
 
-def _ranker(column: Column, null_values: tuple[str, ...]) -> Encoder:
+def _make_ranker(column: Column, null_values: tuple[str, ...]) -> Encoder:
     if column.kind == "ordinal":
         codes_of, null = encoder_of(column, null_values), column.null_code
 

@@ -1,8 +1,8 @@
-"""Rows of persons that follow one another, as base codes of tables of their own: first rows, and steps from row to row.
+"""Longitudinal rows as base codes of two tables: first rows, and steps from row to row.
 
 A person has one row among the first rows, which counts a whole vote, and a step for each used row after the first;
-these share one vote. So each table moves by at most a vote whoever comes or goes, and what a person adds to it depends
-on the rows of that person alone.
+these share one vote. So one person moves each table by at most a vote, and what a person adds to it depends on the rows
+of that person alone.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from sklar.schema.coordinates import (
 )
 from sklar.schema.persons.linked import FIRST, NEXT, PREVIOUS
 
-WHOLE = 1 << VOTE_BITS
-"""What a row counts that has a vote of its own."""
-NO_INTEGER = np.iinfo(np.int64).min
+WHOLE_VOTE = 1 << VOTE_BITS
+"""Weight of a row that has a vote of its own."""
+NULL_INTEGER = np.iinfo(np.int64).min
 """Stands for a null among values that are gathered as integers."""
 
 
@@ -49,8 +49,8 @@ class Places:
     Attributes:
         now: The row itself.
         before: The row before it; of a first row, itself.
-        head: The row that tells what never changes: the first one of the person.
-        more: Codes of the number of rows of the person, or of rows that come after.
+        head: The row with the static columns: the first one of the person.
+        more: Codes of the number of rows of the person, or of rows that follow.
     """
 
     now: Ints
@@ -59,13 +59,13 @@ class Places:
     more: Ints
 
     def take(self, some: Mask | slice) -> Places:
-        """Some of them."""
+        """Return some of them."""
         return Places(now=self.now[some], before=self.before[some], head=self.head[some], more=self.more[some])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Gathered:
-    """What was gathered: of rows, and of what tells what never changes, which may be the same rows."""
+    """Gathered columns: of rows, and of the rows with static columns, which may be the same."""
 
     rows: Sequence[Column]
     heads: Sequence[Column]
@@ -76,10 +76,7 @@ _CodesOf = Callable[[Gathered, Places], Column]
 
 
 class LinkedRows(PersonRows):
-    """Private rows of persons as codes of first rows and of steps. Made by `open_rows`.
-
-    What tells what never changes is the first row of the person.
-    """
+    """Private rows of persons as codes of first rows and of steps; static columns are read from the first row."""
 
     def __init__(self, *given: Any, **named: Any):
         super().__init__(*given, **named)
@@ -90,26 +87,30 @@ class LinkedRows(PersonRows):
         self._gathered = self._static = RowReading(self.null_values)
         if self._person.parents is not None:
             self._static = RowReading(self.null_values)
-        self._codes = {view.name: [self._codes_of(view, part) for part in view.by.parts] for view in self._views}
+        self._codes = {view.name: [self._make_encoder(view, part) for part in view.by.parts] for view in self._views}
 
     @property
     def _choice(self) -> RowChoice:
         return replace(super()._choice, always=True)
 
     def _in_batches(self, gathering: Gathering) -> Iterator[tuple[int, CodeBatch]]:
-        """Codes of all tables that tell persons."""
-        for persons, codes in self._used(gathering):
-            yield from self._family(persons, persons.rows[_starts(persons)], Gathered(rows=codes, heads=codes))
+        """Yield the codes of all tables of persons."""
+        for persons, codes in self._select(gathering):
+            yield from self._make_tables(
+                persons, persons.rows[_find_starts(persons)], Gathered(rows=codes, heads=codes)
+            )
 
     def _person_encoders(self) -> list[Any]:
         return [*super()._person_encoders(), *self._gathered.encoders]
 
-    def _family(self, persons: Persons, heads: Ints, codes: Gathered) -> Iterator[tuple[int, CodeBatch]]:
-        """Some persons in the tables of first rows and of steps; `heads` tell what never changes."""
-        starts = _starts(persons)
+    def _make_tables(self, persons: Persons, heads: Ints, codes: Gathered) -> Iterator[tuple[int, CodeBatch]]:
+        """Yield some persons in the tables of first rows and of steps; `heads` are the rows with static columns."""
+        starts = _find_starts(persons)
         first = persons.rows[starts]
         # Sensitivity: one row of weight 2^20, a whole vote, for each person.
-        yield from self._told(FIRST, codes, Places(now=first, before=first, head=heads, more=persons.sizes - 1), WHOLE)
+        yield from self._make_batches(
+            FIRST, codes, Places(now=first, before=first, head=heads, more=persons.sizes - 1), WHOLE_VOTE
+        )
         sizes = persons.size_of_row
         place = np.arange(len(persons.rows)) - np.repeat(starts, persons.sizes)
         later = np.flatnonzero(place > 0)
@@ -121,21 +122,23 @@ class LinkedRows(PersonRows):
         )
         # Sensitivity: m - 1 rows of weight floor(2^20 / (m - 1)) for a person with m rows, at most one vote together.
         for size in np.unique(sizes[later]).tolist():
-            yield from self._told(NEXT, codes, steps.take(sizes[later] == size), vote_weight(size - 1))
+            yield from self._make_batches(NEXT, codes, steps.take(sizes[later] == size), vote_weight(size - 1))
 
-    def _told(self, name: str, codes: Gathered, rows: Places, weight: int) -> Iterator[tuple[int, CodeBatch]]:
-        """Rows of one table, which all count the same."""
+    def _make_batches(self, name: str, codes: Gathered, rows: Places, weight: int) -> Iterator[tuple[int, CodeBatch]]:
+        """Yield rows of one table, which all have the same weight."""
         number = self._numbers[name]
-        kinds = _sizes(self._views[number])
+        kinds = _list_sizes(self._views[number])
         for start in range(0, len(rows.now), BATCH_ROWS):
             part = rows.take(slice(start, start + BATCH_ROWS))
             yield number, packed_batch([codes_of(codes, part) for codes_of in self._codes[name]], kinds, weight)
 
-    def _codes_of(self, view: View, part: Coordinate) -> _CodesOf:
-        """How a coordinate is told by gathered columns of a row, of the one before, or of both."""
+    def _make_encoder(self, view: View, part: Coordinate) -> _CodesOf:
+        """Return the function that computes a coordinate from gathered columns of this row, the one before, or both."""
         if part.sources == (self._wide.tables[view.name].more,):
             return lambda columns, rows: rows.more
-        which = [self._which(name) for name in part.sources]
+        # The row that has each column: the first one, this one, or the one before.
+        known = dict.fromkeys(self._by.declared, "now") | dict.fromkeys(self._wide.static, "head")
+        which = [known.get(name, "before") for name in part.sources]
         plain = [name if name in self._by.declared else name.removeprefix(PREVIOUS) for name in part.sources]
         if len(set(which)) == 1:
             reading = self._static if which[0] == "head" else self._gathered
@@ -155,18 +158,12 @@ class LinkedRows(PersonRows):
 
         return between
 
-    def _which(self, name: str) -> str:
-        """Which row tells a column."""
-        if name in self._wide.static:
-            return "head"
-        return "now" if name in self._by.declared else "before"
-
 
 class RowReading:
-    """What is gathered of each row: codes of coordinates, and values of columns that are compared between rows.
+    """The gathered columns of each row: codes of coordinates, and values that are compared between rows.
 
     Attributes:
-        encoders: What reads it, in the order of the gathered columns.
+        encoders: The encoders, in the order of the gathered columns.
     """
 
     def __init__(self, null_values: tuple[str, ...]):
@@ -175,18 +172,18 @@ class RowReading:
         self.encoders: list[RowEncoder] = []
 
     def codes(self, view: View, part: Coordinate, sources: tuple[str, ...]) -> int:
-        """The place of the codes of a coordinate that one row tells, from these columns of the table."""
+        """Return the place of the codes of a coordinate of one row, from these columns of the table."""
         kind = view.by.declared[sources[0]] if isinstance(part, Same) else replace(part, name="", **_column(part))
         key = (kind, sources)
         return self._place(key, coordinate_encoder(view.by, part, self._null_values), sources)
 
     def values(self, column: Any, name: str) -> int:
-        """The place of the values of a column."""
+        """Return the place of the values of a column."""
         read = value_reader(column, self._null_values)
 
         def encode(array: Any) -> Column:
             values, null = read(array)
-            return np.where(null, np.nan if values.dtype == np.float64 else NO_INTEGER, values)
+            return np.where(null, np.nan if values.dtype == np.float64 else NULL_INTEGER, values)
 
         return self._place(name, encode, (name,))
 
@@ -198,7 +195,7 @@ class RowReading:
 
 
 def _column(part: Coordinate) -> dict[str, str]:
-    """Fields that name the column of a part of a calendar: which row it is of does not matter."""
+    """Return the field to blank in the key of a calendar part, so that all rows share its codes."""
     return {"column": ""} if isinstance(part, CalendarPart) else {}
 
 
@@ -206,14 +203,14 @@ def _column_at(codes: Gathered, which: str, at: int) -> Column:
     return (codes.heads if which == "head" else codes.rows)[at]
 
 
-def _starts(persons: Persons) -> Ints:
-    """Where each person begins among the used rows."""
+def _find_starts(persons: Persons) -> Ints:
+    """Return where each person begins among the used rows."""
     return np.cumsum(persons.sizes) - persons.sizes
 
 
 def _is_null(values: Column) -> Mask:
-    return np.isnan(values) if values.dtype == np.float64 else values == NO_INTEGER
+    return np.isnan(values) if values.dtype == np.float64 else values == NULL_INTEGER
 
 
-def _sizes(view: View) -> list[int]:
+def _list_sizes(view: View) -> list[int]:
     return [view.by.schema.size(name) for name in view.by.schema.modelled]

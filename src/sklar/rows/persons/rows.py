@@ -17,18 +17,18 @@ from sklar.rows.persons.choice import Column, Persons
 from sklar.rows.persons.gather import Block, Gathering
 from sklar.rows.persons.keys import Secret, key_encoders, order_encoder
 from sklar.rows.persons.labels import exact_named_labels
-from sklar.rows.persons.used import RowChoice, chosen_rows
+from sklar.rows.persons.used import RowChoice, read_selected_rows
 from sklar.rows.sources import Source
 from sklar.rows.sources.source import BATCH_ROWS
 from sklar.schema.coordinates import Coordinates, RowsOfPerson
 from sklar.schema.persons.person import Person
 
 FLUSH_ROWS = 1 << 20
-"""Rows that wait for others of the same weight: batches are of one weight, and large ones are counted faster."""
+"""Rows that are collected by weight before they are counted: a batch has one weight, and large batches are faster."""
 
 
 def vote_weight(rows: int) -> int:
-    """What one of so many rows of a person counts, in parts of 2^-20 of a vote: never more than a vote together."""
+    """Return the weight of each of a person's rows, in parts of 2^-20 of a vote: together at most one vote."""
     return (1 << VOTE_BITS) // rows
 
 
@@ -55,7 +55,7 @@ class PersonRows(EncodedRows):
         sizes = [[by.schema.size(name) for name in names] for names in stored_tables(by.schema)]
         self._stores = [KeptCodes(kinds, cache_bytes // len(sizes), self._folder) for kinds in sizes]
         self._person, self._secret = person, secret or Secret()
-        self._exact_rows = None  # the source knows how many rows it has, not how many are used
+        self._exact_rows = None  # the source knows its number of rows, not that of used rows
         self._exact_persons = 0
 
     @property
@@ -78,19 +78,19 @@ class PersonRows(EncodedRows):
         return tuple(dict.fromkeys(name for one in self._person_encoders() for name in one.sources))
 
     def close(self) -> None:
-        self._forget()
+        self._drop_codes()
         super().close()
 
-    def _forget(self) -> None:
+    def _drop_codes(self) -> None:
         self._whole = False
         for store in self._stores:
             store.close()
 
     def exact_label_counts(self, floors: Mapping[str, int]) -> dict[str, dict[str, int]]:
-        """Each person names one label of a column."""
+        """Count labels of columns, one label per person."""
         return exact_named_labels(self, self._person.key, self._secret, floors, self._folder)
 
-    def coded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+    def read_codes(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         self.keep_codes()
         table, places = stored_places(self.schema, columns)
         return self._stores[table].batches(places)
@@ -99,20 +99,20 @@ class PersonRows(EncodedRows):
         """Gather the rows of persons in one pass, and keep the codes of those that are used."""
         if self._whole:
             return
-        self._forget()  # what a pass that failed left behind would be counted twice
+        self._drop_codes()  # batches of a failed pass would be counted twice
         rows = [0] * len(self._stores)
         for table, batch in self.used_codes(self.gathered()):
             if not self._stores[table].add(batch):
-                raise DoorError("codes of persons always find room on disk")
+                raise DoorError("codes of persons are always kept, on disk if need be")
             rows[table] += batch.rows
         self._whole, self._exact_rows = True, rows[0]
 
     def gathered(self) -> Iterator[Block]:
-        """One pass over the source: of each row the person, and all that is needed to choose and to encode it."""
+        """Read, in one pass, the person of each row and all columns needed to select and encode it."""
         return (batch.codes for batch in self.read_by(self._person_encoders()))
 
     def used_codes(self, gathered: Iterable[Block]) -> Iterator[tuple[int, CodeBatch]]:
-        """Of all that was gathered of whole persons, the codes of the rows that are used, table by table."""
+        """Yield the codes of the selected rows of gathered persons, table by table."""
         gathering = Gathering(self._folder)
         try:
             for columns in gathered:
@@ -131,41 +131,41 @@ class PersonRows(EncodedRows):
     def _in_batches(self, gathering: Gathering) -> Iterator[tuple[int, CodeBatch]]:
         waiting: dict[int, list[list[Column]]] = {}
         held = 0
-        for persons, codes in self._used(gathering):
+        for persons, codes in self._select(gathering):
             sizes = persons.size_of_row if self.votes else np.ones(len(persons.rows), dtype=np.int64)
             for size in np.unique(sizes).tolist():
                 rows = persons.rows[sizes == size]
                 waiting.setdefault(size, []).append([column[rows] for column in codes])
             held += len(persons.rows)
             if held >= FLUSH_ROWS:
-                yield from self._flushed(waiting)
+                yield from self._flush(waiting)
                 waiting, held = {}, 0
-        yield from self._flushed(waiting)
+        yield from self._flush(waiting)
 
     @property
     def _choice(self) -> RowChoice:
         person = self._person
         return RowChoice(bound=person.bound, ordered=person.order is not None, mixing=self._secret.mixing)
 
-    def _used(self, gathering: Gathering) -> Iterator[tuple[Persons, list[Column]]]:
-        """The rows of persons that are used, and all codes that are held of them; some persons at a time."""
+    def _select(self, gathering: Gathering) -> Iterator[tuple[Persons, list[Column]]]:
+        """Yield the selected rows of persons and their codes, some persons at a time."""
         for parts in gathering.parts():
-            for persons, columns in self._used_of(gathering, parts):
+            for persons, columns in self._select_parts(gathering, parts):
                 self._exact_persons += len(persons.sizes)
                 yield persons, columns
 
-    def _used_of(self, gathering: Gathering, parts: Sequence[int]) -> Iterator[tuple[Persons, list[Column]]]:
-        """The same of some parts."""
-        for persons, columns in chosen_rows(gathering, parts, self._choice):
+    def _select_parts(self, gathering: Gathering, parts: Sequence[int]) -> Iterator[tuple[Persons, list[Column]]]:
+        """Yield the selected rows of persons of some parts, and their codes."""
+        for persons, columns in read_selected_rows(gathering, parts, self._choice):
             yield persons, columns[3 if self._person.order is not None else 2 :]
 
-    def _flushed(self, waiting: dict[int, list[list[Column]]]) -> Iterator[tuple[int, CodeBatch]]:
+    def _flush(self, waiting: dict[int, list[list[Column]]]) -> Iterator[tuple[int, CodeBatch]]:
         for size, blocks in waiting.items():
             columns = [np.concatenate([block[at] for block in blocks]) for at in range(len(blocks[0]))]
             for start in range(0, len(columns[0]), BATCH_ROWS):
-                yield 0, self._batch([column[start : start + BATCH_ROWS] for column in columns], size)
+                yield 0, self._make_batch([column[start : start + BATCH_ROWS] for column in columns], size)
 
-    def _batch(self, codes: list[Column], size: int) -> CodeBatch:
+    def _make_batch(self, codes: list[Column], size: int) -> CodeBatch:
         rows = len(codes[0])
         if self.votes:
             codes = [*codes, np.full(rows, size - 1, dtype=np.min_scalar_type(self._person.bound - 1))]
@@ -174,7 +174,7 @@ class PersonRows(EncodedRows):
 
 
 def packed_batch(codes: Sequence[Column], kinds: Sequence[int], weight: int) -> CodeBatch:
-    """Codes of rows that all count the same, in the form in which they are kept."""
+    """Return the codes of rows of one weight in the form in which they are kept."""
     rows = len(codes[0])
     columns = tuple(
         PackedBits(rows=rows, data=np.packbits(column, bitorder="little"))

@@ -1,6 +1,6 @@
 """Counts made inside a database: codes as SQL expressions, counted there, so that no row leaves the server.
 
-Exact to the last integer with the kernels, or not done at all: what SQL cannot say exactly is streamed, in words. Start
-with `rows`, what a fit sees; `encoding` writes a column's code as SQL, `dialects` what PostgreSQL and DuckDB say
-differently, `counts` whole tables of counts.
+Counts equal those of the kernels exactly, or rows are streamed, with a warning. Start with `rows`, what a fit sees;
+`engines` counts tables in each database, `encoding` writes a column's code as SQL, `dialects` has the differences
+between PostgreSQL and DuckDB.
 """

@@ -1,4 +1,4 @@
-"""What PostgreSQL and DuckDB say differently of the few things that codes are made of."""
+"""SQL dialects of PostgreSQL and DuckDB for the expressions that codes are made of."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sklar.schema.address import literal
+from sklar.schema.address import quote_literal
 
-FEW = 32
-"""Up to so many constants are compared one by one, as a CASE; more are searched."""
+MAX_COMPARED = 32
+"""Most constants that are compared one by one, as a CASE; more are searched."""
 MOST_BUCKETS, MOST_STEPS = 1 << 16, 12
-"""Of a table of hints: buckets, and cell starts that may lie in three neighbouring ones."""
+"""Buckets of a table of hints, and most cell starts in three neighbouring buckets."""
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 SPACES = " \t\n\v\f\r"
 
@@ -34,74 +34,74 @@ class Coded:
     joins: Mapping[str, tuple[pa.Table, str]] = field(default_factory=dict[str, Any])
 
     def inside(self, before: str, after: str) -> Coded:
-        """The same code within a larger expression."""
+        """Return the code within a larger expression."""
         return Coded(sql=before + self.sql + after, joins=self.joins)
 
 
 class Dialect(Protocol):
-    """How a database says it. An argument `x` is an expression that is not null and not NaN where it matters."""
+    """SQL of one database. An argument `x` is an expression that is not null and not NaN where it matters."""
 
     double: str
     nan: str
     over: str  # divides whole numbers that divide evenly
 
     def text(self, x: str) -> str:
-        """A text that equals others byte by byte only."""
+        """Return a text that equals others byte by byte only."""
         ...
 
     def constant(self, value: Any) -> str | None:
-        """A text of that kind, or a number, as SQL; None if no value of the database can equal it."""
+        """Return a text of that kind, or a number, as SQL; None if no value of the database can equal it."""
         ...
 
     def stripped(self, x: str) -> str:
-        """Without ASCII spaces at either end."""
+        """Return a text without ASCII spaces at either end."""
         ...
 
     def half_even(self, x: str) -> str:
-        """A double rounded to the nearest whole number, ties to even."""
+        """Return a double rounded to the nearest whole number, ties to even."""
         ...
 
     def decimal_as_double(self, x: str) -> str:
-        """The double that is nearest to a decimal."""
+        """Return the double that is nearest to a decimal."""
         ...
 
     def days(self, x: str) -> str:
-        """Days since 1970 of a date."""
+        """Return days since 1970 of a date."""
         ...
 
     def micros(self, x: str) -> str:
-        """Microseconds since 1970 of a timestamp, in UTC if it has a zone."""
+        """Return microseconds since 1970 of a timestamp, in UTC if it has a zone."""
         ...
 
     def cell(self, name: str, x: str, starts: npt.NDArray[Any]) -> Coded | None:
-        """The cell of a number, those beyond the ends in the first and last; None if it cannot be said."""
+        """Return the cell of a number, those beyond the ends in the first and last; None if it cannot be said."""
         ...
 
     def member(self, name: str, x: str, codes: Mapping[Any, int], other: int) -> Coded:
-        """The code of the value that x equals, `other` if it equals none."""
+        """Return the code of the value that x equals, `other` if it equals none."""
         ...
 
     def looked_up(self, code: str, lookup: npt.NDArray[Any]) -> str:
-        """The entry of a lookup for a code."""
+        """Return the entry of a lookup for a code."""
         ...
 
 
-def number(value: Any) -> str:
-    """A number as SQL."""
+def format_number(value: Any) -> str:
+    """Return a number as SQL."""
     if isinstance(value, float):
         return f"'{value!r}'::float8"
     # The least 64-bit integer has no sign of its own in SQL.
     return f"({int(value)})::bigint" if int(value) > SMALLEST else f"({SMALLEST + 1} - 1)::bigint"
 
 
-def compared(x: str, codes: Mapping[str, int], other: int) -> str:
-    """The code of the constant that x equals, one by one."""
+def compare_each(x: str, codes: Mapping[str, int], other: int) -> str:
+    """Return the code of the constant that x equals, one by one."""
     cases = "".join(f" WHEN {word} THEN {code}" for word, code in codes.items())
     return f"CASE {x}{cases} ELSE {other} END" if codes else str(other)
 
 
-def possible(dialect: Dialect, codes: Mapping[Any, int]) -> dict[Any, int]:
-    """The values that the database can hold."""
+def keep_possible(dialect: Dialect, codes: Mapping[Any, int]) -> dict[Any, int]:
+    """Return the values that the database can store."""
     return {value: code for value, code in codes.items() if dialect.constant(value) is not None}
 
 
@@ -115,8 +115,8 @@ class Postgres:
 
     def constant(self, value: Any) -> str | None:
         if not isinstance(value, str):
-            return number(value)
-        return None if "\0" in value or not _is_utf8(value) else literal(value)
+            return format_number(value)
+        return None if "\0" in value or not _is_utf8(value) else quote_literal(value)
 
     def stripped(self, x: str) -> str:
         return f"btrim({x}, E' \\t\\n\\v\\f\\r')"
@@ -125,7 +125,7 @@ class Postgres:
         return f"round({x})"  # of doubles, as the machine rounds
 
     def decimal_as_double(self, x: str) -> str:
-        """The cast refuses what becomes 0 or infinite, so those are named; a tie with the least double goes to 0."""
+        """Return a cast with explicit cases for what becomes 0 or infinite, which the plain cast refuses."""
         with localcontext() as context:
             context.prec = 2000
             least = f"{Decimal(2) ** -1075:f}"
@@ -147,9 +147,9 @@ class Postgres:
         return Coded(sql=f"greatest(width_bucket(({x})::{kind}, '{{{listed}}}'::{kind}[]) - 1, 0)")
 
     def member(self, name: str, x: str, codes: Mapping[Any, int], other: int) -> Coded:
-        known = possible(self, codes)
-        if len(known) <= FEW:
-            return Coded(sql=compared(x, {str(self.constant(value)): code for value, code in known.items()}, other))
+        known = keep_possible(self, codes)
+        if len(known) <= MAX_COMPARED:
+            return Coded(sql=compare_each(x, {str(self.constant(value)): code for value, code in known.items()}, other))
         sample = next(iter(known))
         kind = "text" if isinstance(sample, str) else "float8" if isinstance(sample, float) else "int8"
         order = sorted(known, key=lambda value: value.encode() if isinstance(value, str) else value)
@@ -172,7 +172,7 @@ class DuckDB:
 
     def constant(self, value: Any) -> str | None:
         if not isinstance(value, str):
-            return number(value)
+            return format_number(value)
         return "'" + "".join(f"\\x{byte:02X}" for byte in value.encode()) + "'::BLOB" if _is_utf8(value) else None
 
     def stripped(self, x: str) -> str:
@@ -198,16 +198,16 @@ class DuckDB:
         table, low, inverse = hints
         first, last = starts[0].item(), starts[-1].item()
         kind = "BIGINT" if starts.dtype.kind == "i" else "DOUBLE"
-        inside = f"least(greatest(({x})::{kind}, {number(first)}), {number(last)})"
+        inside = f"least(greatest(({x})::{kind}, {format_number(first)}), {format_number(last)})"
         place = f"(({inside})::DOUBLE - {low!r}::DOUBLE) * {inverse!r}::DOUBLE"
         bucket = f"least(greatest(floor({place}), 0), {table.num_rows - 1})::INTEGER"
         steps = [f"({name}.{step} <= {inside})::INTEGER" for step in table.column_names[2:]]
         return Coded(sql=" + ".join([f"{name}.cell", *steps]), joins={name: (table, f"{name}.bucket = {bucket}")})
 
     def member(self, name: str, x: str, codes: Mapping[Any, int], other: int) -> Coded:
-        known = possible(self, codes)
-        if len(known) <= FEW:
-            return Coded(sql=compared(x, {str(self.constant(value)): code for value, code in known.items()}, other))
+        known = keep_possible(self, codes)
+        if len(known) <= MAX_COMPARED:
+            return Coded(sql=compare_each(x, {str(self.constant(value)): code for value, code in known.items()}, other))
         values = [value.encode() if isinstance(value, str) else value for value in known]
         table = pa.table({"value": pa.array(values), "code": pa.array(list(known.values()), pa.int32())})
         return Coded(sql=f"coalesce({name}.code, {other})", joins={name: (table, f"{name}.value = {x}")})
@@ -217,7 +217,7 @@ class DuckDB:
 
 
 def hint_table(starts: npt.NDArray[Any]) -> tuple[pa.Table, float, float] | None:
-    """(buckets over the range: a cell that is none too high, and the starts that may follow; low end; buckets a unit).
+    """Return (buckets: a lower bound of the cell, and the starts that may follow; low end; buckets per unit).
 
     The bucket of a number may be off by one for rounding, so a bucket's cell is that of the left edge of the one
     before, and the starts reach up to the right edge of the one after. None where too many starts lie together.

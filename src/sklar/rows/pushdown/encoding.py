@@ -1,6 +1,6 @@
 """The code of a column as SQL, exactly that of `sklar.rows.encode`; or the reason why it cannot be said.
 
-Where only a few values matter (truth values, labels), the encoder itself is asked for their codes.
+Where only a few values matter (truth values, labels), the encoder itself computes their codes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sklar.rows.encode.arrays import listed_in, listed_numbers, number_texts
 from sklar.rows.encode.labels import boolean_names, float_names, integer_names, label_names
 from sklar.rows.encode.moment import null_micros
 from sklar.rows.encode.numbers import missing_code, unit_range
-from sklar.rows.pushdown.dialects import LARGEST, SMALLEST, Coded, Dialect, number
+from sklar.rows.pushdown.dialects import LARGEST, SMALLEST, Coded, Dialect, format_number
 from sklar.schema import Boolean, Column, Datetime, Integer, Labels, Real
 from sklar.schema.grid import RESOLUTIONS
 
@@ -24,11 +24,11 @@ DAY_MICROS = 86_400_000_000
 TYPES: dict[str, pa.DataType] = {
     "integer": pa.int64(), "real": pa.float64(), "single": pa.float32(), "truth": pa.bool_(), "text": pa.string(),
 }  # fmt: skip
-"""What a database's type is called here, to the Arrow type in which its values are streamed."""
+"""Name of a type to the Arrow type in which its values are streamed."""
 
 
 class InexactError(Exception):
-    """SQL cannot say this code exactly; the message tells why, without a value."""
+    """SQL cannot express this code exactly; the message gives the reason, without a value."""
 
 
 class ColumnCode:
@@ -49,7 +49,7 @@ class ColumnCode:
         self.null_values, self.digits = null_values, digits
 
     def coded(self) -> Coded:
-        """The code, never null."""
+        """Return the code, never null."""
         if self.kind == "truth":
             return self._truth()
         if isinstance(self.column, Labels):
@@ -63,12 +63,12 @@ class ColumnCode:
         return self._moment(self.column)
 
     def _codes(self, values: Sequence[Any]) -> list[int]:
-        """The codes of some values by the encoder itself, null last."""
+        """Return the codes of some values by the encoder itself, null last."""
         array = pa.array([*values, None], TYPES[self.kind])
         return encoder_of(self.column, self.null_values)(array).tolist()
 
     def _known(self, code: Coded, missing: int, *, listed: str = "") -> Coded:
-        """The code where there is a value."""
+        """Return the code where there is a value."""
         nan = f" OR {self.x} = {self.say.nan}" if self.kind in ("real", "single") else ""
         wrong = f"{self.x} IS NULL{nan}{listed}"
         return code.inside(f"CASE WHEN {wrong} THEN {missing} ELSE ", " END")
@@ -106,7 +106,7 @@ class ColumnCode:
         return self.say.member(self.name, self.say.text(text), names, other)
 
     def _plain(self) -> str:
-        """The number as the widest of its kind."""
+        """Return the number as the widest of its kind."""
         return f"({self.x})::bigint" if self.kind == "integer" else f"({self.x})::{self.say.double}"
 
     def _number(self, column: Integer | Real) -> Coded:
@@ -121,14 +121,15 @@ class ColumnCode:
         if starts.dtype.kind == "i":
             unit, lowest, highest = unit_range(column.grid)
             if unit:
-                return Coded(sql=f"(least(greatest({value}, {number(lowest)}), {number(highest)}) - {number(lowest)})")
+                low, high = format_number(lowest), format_number(highest)
+                return Coded(sql=f"(least(greatest({value}, {low}), {high}) - {low})")
         found = self.say.cell(self.name, value, starts)
         if found is None:
             raise InexactError("a grid whose cells lie too close together")
         return found
 
     def _listed(self) -> str:
-        """Numbers that stand for null, as the encoders compare them: each in the type of the column."""
+        """Return numbers that stand for null, as the encoders compare them: each in the type of the column."""
         if not self.null_values:
             return ""
         if self.kind == "decimal":
@@ -142,7 +143,7 @@ class ColumnCode:
         return self.say.decimal_as_double(f"({self.x})") if self.kind == "decimal" else f"({self.x})::{self.say.double}"
 
     def _whole(self) -> str:
-        """The nearest 64-bit integer."""
+        """Return the nearest 64-bit integer."""
         if self.kind == "integer":
             return f"({self.x})::bigint"
         x = f"({self.x})"
@@ -151,7 +152,7 @@ class ColumnCode:
         if self.kind != "decimal":
             top, bottom = f"9223372036854775808::{self.say.double}", f"(-9223372036854775808)::{self.say.double}"
         return (
-            f"CASE WHEN {x} >= {top} THEN {LARGEST} WHEN {x} <= {bottom} THEN {number(SMALLEST)} "
+            f"CASE WHEN {x} >= {top} THEN {LARGEST} WHEN {x} <= {bottom} THEN {format_number(SMALLEST)} "
             f"ELSE ({nearest})::bigint END"
         )
 
@@ -175,7 +176,7 @@ class ColumnCode:
 
 
 def _nearest_decimal(x: str) -> str:
-    """Ties to even; beyond 18 digits fractions are cut, as the reader of digits does."""
+    """Round to the nearest integer, ties to even; beyond 18 digits fractions are cut, as for text."""
     down = f"floor({x})"
     return (
         f"CASE WHEN abs({x}) >= 1000000000000000000 THEN trunc({x}) WHEN {x} - {down} < 0.5 THEN {down} "

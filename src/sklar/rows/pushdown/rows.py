@@ -1,4 +1,4 @@
-"""Private rows that are counted inside their database; what is not a count of codes is worked out here, in words."""
+"""Private rows that are counted inside their database; other jobs run here, with a warning."""
 
 from __future__ import annotations
 
@@ -47,30 +47,30 @@ class PushedRows:
         return False
 
     def require_repeatable(self) -> None:
-        """A table of a database can be read as often as one likes."""
+        """Accept: a table of a database can be read any number of times."""
 
     def keep_codes(self) -> None:
-        """Have the database work out or plan the codes: a query that it refuses must fail before a charge."""
+        """Compute or plan the codes in the database: a query that it refuses must fail before a charge."""
         self._engine.prepare()
 
     def require_labels(self) -> None:
         self._here.require_labels()
 
     def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        self._say("labels that nobody listed are looked for")
+        self._say("unlisted labels are discovered")
         return self._here.raw_batches(columns)
 
-    def summed(self, job: Job) -> tuple[Ints, ...]:
+    def run_job(self, job: Job) -> tuple[Ints, ...]:
         if isinstance(job, CountJob):
             if self._progress:
                 self._progress(0.0)
             return self._engine.counts(job.plan)
         self._say("this method needs the codes of whole rows")
-        return self._here.summed(job)
+        return self._here.run_job(job)
 
-    def summed_groups(self, job: GroupJob) -> tuple[Ints, ...]:
+    def run_group_job(self, job: GroupJob) -> tuple[Ints, ...]:
         self._say("this method needs the codes of whole rows")
-        return self._here.summed_groups(job)
+        return self._here.run_group_job(job)
 
     def close(self) -> None:
         self._here.close()
@@ -82,20 +82,20 @@ class PushedRows:
 def pushed_rows(
     source: Source, by: Coordinates, here: EncodedRows, most_bytes: int, progress: Progress | None
 ) -> PushedRows | EncodedRows:
-    """The rows of a source counted in its database, if that can be done exactly; else here, said aloud."""
+    """Return the rows of a source counted in its database, if that can be done exactly; else here, with a warning."""
     try:
         engine = engine_of(source, by, here.null_values, most_bytes)
     except InexactError as reason:
         warn_of_streaming(str(reason))
         return here
-    tell = getattr(progress, "counted_in_database", None)
-    if tell is not None:
-        tell()
+    report = getattr(progress, "counted_in_database", None)
+    if report is not None:
+        report()
     return PushedRows(here, engine, progress)
 
 
 def warn_of_streaming(reason: str) -> None:
-    """Say that rows leave the database although counts inside it were asked for."""
+    """Warn that rows leave the database although counts inside it were requested."""
     warn_user(
         f"{reason}, which the database cannot count exactly: rows are streamed to this machine instead.",
         StreamedWarning,

@@ -1,4 +1,4 @@
-"""Where rows come from: one file a kind of source, chosen by what is handed over and by the ending of a path.
+"""Sources of rows: one module per kind of source, chosen by the type of the data or the ending of a path.
 
 Types are never guessed from values, and no library's error text, which may quote a cell, is passed on. Start with
 `source`, what all of them share; `stores` finds files, `text` reads CSV, `columnar` Parquet and Arrow files, `frames`
@@ -23,12 +23,12 @@ from sklar.rows.sources.databases.snapshot import Snapshot
 from sklar.rows.sources.folder import Folder
 from sklar.rows.sources.frames import ColumnMapping, NarwhalsFrame, PandasFrame, PolarsFrame
 from sklar.rows.sources.office import READERS, OfficeFile
-from sklar.rows.sources.source import Source, SourceOptions, require_columns, shielded, suffix_of
+from sklar.rows.sources.source import Source, SourceOptions, call_shielded, require_columns, suffix_of
 from sklar.rows.sources.sql import SqlQuery
 from sklar.rows.sources.stores import is_folder
 from sklar.rows.sources.text import TextFile
 from sklar.schema import Schema
-from sklar.schema.address import DATABASES, STORES, TableAddress, is_pattern, scheme_of, table_address, without_secrets
+from sklar.schema.address import DATABASES, STORES, TableAddress, find_scheme, is_pattern, remove_secrets, table_address
 from sklar.schema.reading import ReadOptions
 
 FILES: dict[str, Callable[[str, SourceOptions], Source]] = {
@@ -69,22 +69,22 @@ def open_source(data: Any, *, schema: Schema | None, read: ReadOptions | None = 
     Args:
         data: A path (CSV, TSV, Parquet, Arrow, Feather, a folder of them, a database), the URL of a table in a
             database, a data frame, Arrow data, or an object with the Arrow C stream interface. A bare stream can be
-            passed over once only.
+            passed over only once.
         schema: The public facts; columns it does not have are ignored. None when a schema is yet to be drafted.
         read: How to read it.
-        **more: Options by name, over those of `read`.
+        **more: Options by name, which override those of `read`.
     """
-    said = {**({} if read is None else {f.name: getattr(read, f.name) for f in fields(ReadOptions)}), **more}
-    options = SourceOptions(schema=schema, **said)
-    if options.sql is not None and scheme_of(data) is not None:
-        raise SourceError("a query is asked of files, frames and DuckDB; in a database on a server, make a view of it")
+    stated = {**({} if read is None else {f.name: getattr(read, f.name) for f in fields(ReadOptions)}), **more}
+    options = SourceOptions(schema=schema, **stated)
+    if options.sql is not None and find_scheme(data) is not None:
+        raise SourceError("sql queries files, frames and DuckDB only; in a database on a server, create a view instead")
     source = SqlQuery(data, options, _open) if options.sql is not None else _open(data, options)
     require_columns(schema, source.column_names, source.what, options.also)
     return source
 
 
-def hold(data: Any, read: ReadOptions) -> Any:
-    """The data, to be opened more than once and read as of one moment: a table on a server is held at this one.
+def hold_source(data: Any, read: ReadOptions) -> Any:
+    """Return the data for several openings; a table on a server is held at one snapshot.
 
     Close it, if it can be closed, in the end.
     """
@@ -93,7 +93,7 @@ def hold(data: Any, read: ReadOptions) -> Any:
 
 
 def address_of(path: str, table: str | None) -> TableAddress | None:
-    """The table of a database that a URL or the path of a database file leads to; None for everything else."""
+    """Return the table of a database that a URL or the path of a database file leads to; None for everything else."""
     return table_address(path, table) or _database_file(path, table)
 
 
@@ -105,12 +105,12 @@ def _open(data: Any, options: SourceOptions) -> Source:
     for base in type(data).__mro__:
         kind = OBJECTS.get((base.__module__.split(".")[0], base.__name__))
         if kind is not None:
-            return shielded("the data frame cannot be opened", kind, data, options)
+            return call_shielded("the data frame cannot be opened", kind, data, options)
     if hasattr(data, "__arrow_c_stream__"):
         return ArrowStream(data, options)
     if isinstance(data, Mapping):
-        return shielded("the mapping does not hold columns", ColumnMapping, data, options)
-    return shielded(
+        return call_shielded("the mapping does not contain columns", ColumnMapping, data, options)
+    return call_shielded(
         "data must be a path, a data frame, Arrow data, an object with an Arrow stream, or a mapping of columns",
         NarwhalsFrame, data, options,
     )  # fmt: skip
@@ -120,9 +120,9 @@ def _open_path(path: str, options: SourceOptions) -> Source:
     address = address_of(path, options.table)
     if address is not None:
         return KINDS[address.kind](address, options)
-    if scheme_of(path) not in (None, *STORES):
+    if find_scheme(path) not in (None, *STORES):
         known = ", ".join(f"{scheme}://" for scheme in (*DATABASES, *STORES))
-        raise SourceError(f"{without_secrets(path)} is no address that is read here; known are {known}")
+        raise SourceError(f"{remove_secrets(path)} is not a known kind of address; known are {known}")
     if is_pattern(path) or is_folder(path):
         return Folder(path, options, _open_file, set(FILES))
     return _open_file(path, options)
@@ -130,15 +130,15 @@ def _open_path(path: str, options: SourceOptions) -> Source:
 
 def _open_file(path: str, options: SourceOptions) -> Source:
     if options.table is not None:
-        raise SourceError(f"{without_secrets(path)} is no database: a file is one table, so leave out its name")
+        raise SourceError(f"{remove_secrets(path)} is not a database: a file is one table, so leave out the table")
     kind = FILES.get(suffix_of(path))
-    if kind is None and (os.path.exists(path) or scheme_of(path) is not None):
-        raise SourceError(f"{without_secrets(path)} has no known ending; known are {', '.join(FILES)}")
+    if kind is None and (os.path.exists(path) or find_scheme(path) is not None):
+        raise SourceError(f"{remove_secrets(path)} has no known ending; known are {', '.join(FILES)}")
     return (kind or TextFile)(path, options)
 
 
 def _database_file(path: str, table: str | None) -> TableAddress | None:
-    """The address of a table in a file that is a database, by its first bytes; None for any other."""
+    """Return the address of a table in a file that is a database, by its first bytes; None for any other."""
     try:
         if not Path(path).is_file():  # a pipe would be waited for
             return None

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from sklar.rows.sources.query import require_typed_relation
-from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions, shielded
+from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions, call_shielded
 
 
 class ArrowTable(Source):
@@ -46,7 +46,7 @@ class ArrowStream(Source):
 
 
 class RepeatableStream(Source):
-    """An object whose Arrow C stream can be asked for again for every pass, such as a DuckDB relation."""
+    """An object with a new Arrow C stream for every pass, such as a DuckDB relation."""
 
     what = "the relation"
 
@@ -75,7 +75,7 @@ class ArrowDataset(Source):
 
 
 def _parquet_scan_options(dataset: Any) -> dict[str, Any]:
-    """Without these a Parquet row group is held whole."""
+    """Return read options without which a whole Parquet row group is in memory."""
     import pyarrow.dataset as ds
 
     if getattr(getattr(dataset, "format", None), "default_extname", "") != "parquet":
@@ -87,7 +87,9 @@ def _parquet_scan_options(dataset: Any) -> dict[str, Any]:
 def _reader_of(stream: Any) -> Any:
     if isinstance(stream, pa.RecordBatchReader):
         return stream
-    return shielded("the data offers an Arrow stream that cannot be opened", pa.RecordBatchReader.from_stream, stream)
+    return call_shielded(
+        "the data offers an Arrow stream that cannot be opened", pa.RecordBatchReader.from_stream, stream
+    )
 
 
 def _select(reader: Any, columns: Sequence[str]) -> Iterator[Any]:
@@ -98,7 +100,7 @@ def _select(reader: Any, columns: Sequence[str]) -> Iterator[Any]:
 
 
 def _one_batch(table: Any) -> Any:
-    """A table of a few rows as one record batch."""
+    """Return a table of a few rows as one record batch."""
     if isinstance(table, pa.RecordBatch):
         return table
     columns = [column.combine_chunks() for column in table.columns]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptions, shielded
-from sklar.schema.address import scheme_of
+from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptions, call_shielded
+from sklar.schema.address import find_scheme
 
 BUFFER_BYTES = 1 << 18
-"""Of a Parquet column at a time: larger buffers read faster from slow disks, and are held once a column."""
+"""Buffer of a Parquet column: larger buffers read faster from slow disks, and each column has one."""
 MAGIC = b"ARROW1"
 
 
@@ -41,8 +41,8 @@ class ParquetFile(Source):
         # pre_buffer would fetch whole row groups; a memory map would count the file's pages as ours.
         settings: dict[str, Any] = {"pre_buffer": False, "buffer_size": BUFFER_BYTES, "memory_map": False}
         path = self._stamp.path
-        file = self._stamp.open() if scheme_of(path) else path
-        return shielded("the file is not a readable Parquet file", lambda: pq.ParquetFile(file, **settings))
+        file = self._stamp.open() if find_scheme(path) else path
+        return call_shielded("the file is not a readable Parquet file", lambda: pq.ParquetFile(file, **settings))
 
 
 class IpcFile(Source):
@@ -53,7 +53,7 @@ class IpcFile(Source):
 
     def __init__(self, path: str, options: SourceOptions):
         self._stamp = FileStamp(path)
-        reader = shielded("the file is not a readable Arrow or Feather file", self._open, None)
+        reader = call_shielded("the file is not a readable Arrow or Feather file", self._open, None)
         super().__init__(reader.schema.names, options.progress, [self._stamp])
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
@@ -69,7 +69,7 @@ class IpcFile(Source):
 
     def _open(self, places: Sequence[int] | None) -> Any:
         path = self._stamp.path
-        file = self._stamp.open() if scheme_of(path) else pa.memory_map(path)
+        file = self._stamp.open() if find_scheme(path) else pa.memory_map(path)
         chosen = pa.ipc.IpcReadOptions(included_fields=list(places) if places is not None else None)
         if file.read(len(MAGIC)) == MAGIC:
             return pa.ipc.open_file(file, options=chosen)

@@ -9,8 +9,8 @@ from typing import Any
 
 from sklar.errors import SourceError
 from sklar.rows.sources.source import Progress, Source, SourceOptions, require_columns, suffix_of
-from sklar.rows.sources.stores import files_below, matching
-from sklar.schema.address import is_pattern, without_secrets
+from sklar.rows.sources.stores import find_files_below, find_matching_files
+from sklar.schema.address import is_pattern, remove_secrets
 
 OpenFile = Callable[[str, SourceOptions], Source]
 
@@ -26,8 +26,8 @@ class Folder(Source):
         self._files = _files_of(path, endings)
         if not self._files:
             what = "nothing that matches" if is_pattern(path) else "the folder"
-            where = f"{what} {without_secrets(path)}"
-            raise SourceError(f"{where} holds no file with a known ending ({', '.join(sorted(endings))})")
+            where = f"{what} {remove_secrets(path)}"
+            raise SourceError(f"{where} has no file with a known ending ({', '.join(sorted(endings))})")
         self._share = _Share(options.progress)
         inside = replace(options, progress=self._share if options.progress else None)
         self._parts = [_open_part(file, path, inside, open_file) for file in self._files]
@@ -70,7 +70,7 @@ class _Share:
 
 
 def _open_part(file: str, folder: str, options: SourceOptions, open_file: OpenFile) -> Source:
-    """One of the files; what is wrong with it is told with its name."""
+    """Open one of the files; its faults are reported with its name."""
     name = os.path.basename(file) if is_pattern(folder) else os.path.relpath(file, folder)
     try:
         part = open_file(file, options)
@@ -84,6 +84,6 @@ def _open_part(file: str, folder: str, options: SourceOptions, open_file: OpenFi
 
 
 def _files_of(path: str, endings: set[str]) -> list[str]:
-    """The files of a folder or a pattern."""
-    found = matching(path) if is_pattern(path) else files_below(path)
+    """Return the files of a folder or a pattern."""
+    found = find_matching_files(path) if is_pattern(path) else find_files_below(path)
     return [file for file in found if suffix_of(file) in endings]

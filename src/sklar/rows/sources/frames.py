@@ -1,6 +1,6 @@
 """Data frames in memory, converted column by column and batch by batch.
 
-Columns with a type of their own keep it. Whatever holds Python objects is read value by value: Arrow would guess one
+Columns with a type of their own keep it. Columns of Python objects are read value by value: Arrow would guess one
 type for a whole batch, and one odd cell would change how all others are read.
 """
 
@@ -17,7 +17,7 @@ from sklar.rows.sources.objects import TIMESTAMP_UNITS, object_array
 from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
 
 MASKED = frozenset({"boolean", "Float32", "Float64", *(f"{u}Int{bits}" for u in ("", "U") for bits in (8, 16, 32, 64))})
-"""Types of pandas that hold numbers and a mask."""
+"""Types of pandas with numbers and a mask."""
 
 
 class PandasFrame(Source):
@@ -43,7 +43,7 @@ class PandasFrame(Source):
 
 
 class PolarsFrame(Source):
-    """A polars DataFrame, or a LazyFrame, whose query then runs anew for every pass."""
+    """A polars DataFrame, or a LazyFrame, whose query then runs again for every pass."""
 
     what = "the data frame"
 
@@ -110,12 +110,12 @@ class ColumnMapping(Source):
 
 
 def _part(values: Any, places: slice) -> Any:
-    """Values by their places: pandas 2 takes a slice of a series by the labels of its rows, if these are floats."""
+    """Return values by position: pandas 2 slices a series by the labels of its rows, if these are floats."""
     return getattr(values, "iloc", values)[places]
 
 
 def _from_pandas(series: Any) -> Any:
-    """A series or an index of pandas; by its type alone it is known whether its values have one."""
+    """Return a series or an index of pandas; by its type alone it is known whether its values have one."""
     import pandas as pd
 
     kind = series.dtype
@@ -130,7 +130,7 @@ def _from_pandas(series: Any) -> Any:
 
 
 def _from_categories(series: Any) -> Any:
-    """Categories are converted once; those without one type are read row by row."""
+    """Convert categories once; those without one type are read row by row."""
     categories, codes = _from_pandas(series.cat.categories), series.cat.codes.to_numpy().astype(np.int32)
     if pa.types.is_union(categories.type):
         values = [*series.cat.categories.tolist(), None]  # the code of a missing value is -1
@@ -147,7 +147,7 @@ def _from_polars(series: Any) -> Any:
 
 
 def _from_values(values: Any) -> Any:
-    """A column of a mapping."""
+    """Return a column of a mapping."""
     if isinstance(values, np.ndarray):
         return _from_numpy(values)
     if isinstance(values, pa.Array | pa.ChunkedArray):
@@ -167,7 +167,7 @@ def _one_array(array: Any) -> Any:
 
 
 def _from_numpy(values: Any) -> Any:
-    """Numbers and moments keep their type; everything else is read value by value."""
+    """Return numbers and moments keep their type; everything else is read value by value."""
     kind = values.dtype.kind
     if kind == "T":  # texts of any length, which have no byte order
         return object_array(values.tolist())
@@ -176,7 +176,7 @@ def _from_numpy(values: Any) -> Any:
         return pa.array(values, from_pandas=True)
     if kind == "M" and np.datetime_data(values.dtype) in [(unit, 1) for unit in TIMESTAMP_UNITS]:
         return pa.array(values, from_pandas=True)
-    if kind == "m":  # read as null, whatever the unit; the type tells a draft what they are
+    if kind == "m":  # read as null, in any unit; the type shows a draft what they are
         return pa.nulls(len(values), pa.duration("us"))
     if kind == "V":
         raise SourceError("a column holds numpy records, which are neither numbers nor text; give each field a column")

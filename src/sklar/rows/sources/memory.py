@@ -1,4 +1,4 @@
-"""Whether two tables in memory are plainly one: by the memory they lie in, never by a value or a number of rows."""
+"""Detects that two tables in memory are the same, by their addresses, never by values or numbers of rows."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Range = tuple[int, int]
 
 
 def same_memory(one: Any, other: Any) -> bool:
-    """Whether two tables share memory, or are pandas frames one of which is a copy of the other.
+    """Return whether two tables share memory, or are pandas frames one of which is a copy of the other.
 
-    Disjoint slices of one table share none. A copy of a pandas frame keeps the identity of its index, whatever happened
-    to its columns since. Copies by other ways (another file, another library) cannot be recognized without comparing
+    Disjoint slices of one table share none. A copy of a pandas frame keeps the identity of its index, also if its
+    columns have changed. Copies by other ways (another file, another library) cannot be recognized without comparing
     values, and whether values are equal may not leave the rows.
     """
     if _index_is(getattr(one, "index", None), getattr(other, "index", None)):
@@ -32,7 +32,7 @@ def _index_is(one: Any, other: Any) -> bool:
 
 
 def _overlap(one: list[Range], other: list[Range]) -> bool:
-    """Whether an address lies in a range of both sides."""
+    """Return whether an address lies in a range of both sides."""
     ends = [0, 0]
     for start, end, side in sorted((*((a, b, 0) for a, b in one), *((a, b, 1) for a, b in other))):
         if start < ends[1 - side]:
@@ -42,7 +42,7 @@ def _overlap(one: list[Range], other: list[Range]) -> bool:
 
 
 def _buffers(data: Any) -> Iterator[tuple[Range, object]]:
-    """The memory of each column, as far as it is reached without a copy, with what keeps it alive."""
+    """Yield the memory of each column that can be reached without a copy, with the object that keeps it alive."""
     for column in _columns(data):
         with suppress(Exception):  # a column of an unusual type is left out; a library's error text may quote cells
             yield from _column_buffers(column)
@@ -79,7 +79,7 @@ def _column_buffers(column: Any) -> Iterator[tuple[Range, object]]:
 
 
 def _slot_bits(kind: Any) -> int:
-    """Bits of one value in the second buffer of an Arrow array: the value itself, an index, an offset or a view."""
+    """Return the bits of one value in the second buffer of an Arrow array: a value, an index, an offset or a view."""
     if pa.types.is_dictionary(kind):
         kind = kind.index_type
     with suppress(ValueError):

@@ -1,8 +1,8 @@
 """Python objects as Arrow: each value is taken by its own type, so that no value changes how another is read.
 
 None, NaN, NaT and NA are null. Text, bytes, truth values, floats, dates and timestamps keep their type; integers too,
-but those beyond 64 bits become their digits, as whole decimals do. Other decimals have as many places as their digits
-ask for, since Arrow's decimals have one precision for all. A zoned time is taken in UTC. Nested values and durations
+but those beyond 64 bits become their digits, as whole decimals do. Other decimals have the places that their digits
+need, since Arrow's decimals have one precision for all. A zoned time is taken in UTC. Nested values and durations
 are null, as they are in Arrow columns. A value of a derived class is taken as what it is derived from: pandas and Arrow
 do so where all values of a column allow it. Any other object stands for its text, or for null if it has none of its
 own.
@@ -29,15 +29,15 @@ NULLS = (NULL, None)
 TIMESTAMP_UNITS = ("s", "ms", "us", "ns")
 TIMES = {"Y": "D", "M": "D", "W": "D", "D": "D", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "us"}
 """Unit of numpy to the unit it is taken in; finer ones are cut to nanoseconds."""
-MOST_DIGITS = 38
-"""Of a decimal of 128 bits."""
+MAX_DECIMAL_DIGITS = 38
+"""Most digits of a decimal of 128 bits."""
 Kinded = tuple[str, Any]
 """The name of an Arrow type, and the value as that type takes it."""
 
 
 def object_array(values: Sequence[Any]) -> Any:
-    """A dense union with a child for each Arrow type that occurs."""
-    if set(map(type, values)) <= {str, type(None)}:  # the usual case, and the same answer without a look at each
+    """Return a dense union with a child for each Arrow type that occurs."""
+    if set(map(type, values)) <= {str, type(None)}:  # the usual case, with the same result and less work
         kinds, taken = [TEXT] * len(values), values
     else:
         kinds, taken = zip(*[_kind_of(type(value))(value) for value in values], strict=True)
@@ -54,7 +54,7 @@ def object_array(values: Sequence[Any]) -> Any:
 
 def _array(kind: str, values: list[Any]) -> Any:
     if kind.startswith("decimal"):
-        return pa.array(values, type=pa.decimal128(MOST_DIGITS, int(kind.split()[1])))
+        return pa.array(values, type=pa.decimal128(MAX_DECIMAL_DIGITS, int(kind.split()[1])))
     if kind.startswith("timestamp"):
         _, unit, *zone = kind.split()
         return pa.array(values, type=pa.int64()).cast(pa.timestamp(unit, *zone))
@@ -70,7 +70,7 @@ def _array(kind: str, values: list[Any]) -> Any:
 
 @cache
 def _kind_of(kind: type) -> Callable[[Any], Kinded]:
-    """How values of this type are taken."""
+    """Return the conversion of values of this type."""
     if issubclass(kind, np.generic):  # some are derived from Python's numbers and texts
         return _of_numpy
     # The module differs: `pandas._libs.tslibs.timestamps` before pandas 3, `pandas` since.
@@ -102,12 +102,12 @@ def _of_int(value: int) -> Kinded:
 
 
 def _of_decimal(value: Decimal) -> Kinded:
-    """As a decimal if it has a fraction: its text has a point, which may not be the sign of the column's format."""
+    """Keep a decimal with a fraction: its text has a point, which may not be the decimal sign of the column."""
     text = plain_decimal(value)
     if text is None:
         return NULLS
     digits = text.lstrip("-").replace(".", "", 1)
-    if "." not in text or not digits.isdigit() or len(digits) > MOST_DIGITS:
+    if "." not in text or not digits.isdigit() or len(digits) > MAX_DECIMAL_DIGITS:
         return TEXT, text
     return f"decimal {len(text.partition('.')[2])}", Decimal(text)
 

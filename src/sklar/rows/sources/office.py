@@ -1,6 +1,6 @@
 """Files of spreadsheets and statistics packages: Excel, SAS, and SPSS and Stata with their value labels.
 
-They are read whole. A value with a label in the file's header stands for that label, whatever other rows hold; every
+They are read whole. A value with a label in the file's header stands for that label, independent of other rows; every
 other cell is taken by its own type.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from sklar.errors import MissingExtraError, SourceError
 from sklar.rows.sources.frames import ColumnMapping
-from sklar.rows.sources.source import FileStamp, SourceOptions, shielded
+from sklar.rows.sources.source import FileStamp, SourceOptions, call_shielded
 
 Columns = Mapping[str, list[Any]]
 
@@ -26,7 +26,9 @@ class OfficeFile(ColumnMapping):
         stamp = FileStamp(path)
         read, package = READERS[path.lower().rpartition(".")[2]]
         try:
-            columns = shielded("the file cannot be read; is it what its ending says?", _imported(package, read), path)
+            columns = call_shielded(
+                "the file cannot be read; is it what its ending says?", _imported(package, read), path
+            )
         except ImportError:
             raise MissingExtraError(f"{path} needs {package}: pip install '.[files]' in the folder of Sklar") from None
         super().__init__(columns, options)
@@ -34,7 +36,7 @@ class OfficeFile(ColumnMapping):
 
 
 def _imported(package: str, read: Callable[[str], Columns]) -> Callable[[str], Columns]:
-    """The reader, after its library was imported: that it is not installed is another fault than a file's.
+    """Return the reader, after its library was imported: that it is not installed is another fault than a file's.
 
     Its warnings quote cells. They are silenced here, where a file is opened, and not where threads read batches: what
     is silent is so for the whole process.
@@ -50,7 +52,7 @@ def _imported(package: str, read: Callable[[str], Columns]) -> Callable[[str], C
 
 
 def _excel(path: str) -> Columns:
-    """The first sheet; its first row names the columns. A row without any value is a row."""
+    """Return the first sheet; its first row names the columns. A row without any value is a row."""
     import openpyxl
 
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
@@ -86,7 +88,7 @@ def _sas(path: str) -> Columns:
 
 
 def _labelled(columns: Any, about: Any) -> Columns:
-    """Values with a label as the label; the labels are in the header, so no row bears on another."""
+    """Return values with a label as the label; the labels are in the header, so no row depends on another."""
     labels: Mapping[str, Mapping[Any, str]] = about.variable_value_labels
     return {name: [_with_label(value, labels.get(name, {})) for value in values] for name, values in columns.items()}
 

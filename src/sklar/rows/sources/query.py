@@ -26,7 +26,7 @@ ROW_WISE = frozenset(
 ROW_WISE_MACROS = frozenset({"if", "nullif"})
 """DuckDB's own macros among them."""
 PSEUDO_COLUMNS = frozenset({"rowid", "file_row_number", "file_index"})
-"""They say where among the others a row stands."""
+"""Columns with the position of a row among the others."""
 PARQUET = (".parquet", ".pq")
 TEXTS = (".csv", ".tsv", ".tab", ".txt")
 GUESSED = (*TEXTS, ".json", ".jsonl", ".ndjson", ".xlsx")
@@ -48,7 +48,7 @@ NAMES = {
     "SUBQUERY": "a subquery", "JOIN": "a join", "cte_map": "WITH", "sample": "a sample", "qualify": "QUALIFY",
     "aggregate_handling": "GROUP BY", "group_expressions": "GROUP BY", "having": "HAVING",
 }  # fmt: skip
-"""How the parts of a query are called."""
+"""Names of the parts of a query."""
 
 
 def require_typed_tables(connection: Any, sql: str, has_data: bool) -> None:
@@ -69,9 +69,9 @@ def require_typed_tables(connection: Any, sql: str, has_data: bool) -> None:
 
 
 def queried_files(sql: str) -> list[str]:
-    """The names and patterns of the files that a query reads; a name that it computes is not found.
+    """Return the names and patterns of the files that a query reads; a name that it computes is not found.
 
-    A query that DuckDB cannot parse reads none: it is refused, or asked of something else, when the rows are opened.
+    A query that DuckDB cannot parse reads none: it is refused, or run elsewhere, when the rows are opened.
     """
     try:
         tree = _tree(sql)
@@ -85,7 +85,7 @@ def queried_files(sql: str) -> list[str]:
 
 
 def require_typed_relation(relation: Any) -> None:
-    """Refuse a DuckDB relation that reads, as far as it says so, what has no declared types."""
+    """Refuse a DuckDB relation that visibly reads data without declared types."""
     try:
         tree = _tree(relation.sql_query())
     except Exception:  # not every relation can be written as a query; its types are then those that it states
@@ -97,7 +97,7 @@ def require_typed_relation(relation: Any) -> None:
         if suffix_of(name) in GUESSED:
             _refuse_reader(f"'{name}'")
         if name.startswith("__duckdb_source") and alias.startswith("df_"):
-            raise SourceError("DuckDB guesses the types of a pandas frame from its rows; hand over the frame itself")
+            raise SourceError("DuckDB guesses the types of a pandas frame from its rows; pass the frame itself")
 
 
 def require_row_wise(sql: str) -> None:
@@ -112,7 +112,7 @@ def require_row_wise(sql: str) -> None:
 
 
 def _tree(sql: str) -> Node:
-    """The query as DuckDB's parser sees it; asked of an empty database, where no macro changes the answer."""
+    """Return the query as DuckDB's parser sees it, in an empty database, where no macro changes the answer."""
     found = json.loads(_ask(None, "SELECT json_serialize_sql(?::VARCHAR)", [sql])[0][0])
     if found.get("error") or len(found["statements"]) != 1:
         raise SourceError("sql must be one SELECT statement, without PIVOT")
@@ -129,7 +129,7 @@ def _ask(connection: Any, question: str, parameters: list[Any] | None = None) ->
 
 
 def _nodes(tree: Any) -> Iterator[Node]:
-    """All objects of a tree."""
+    """Yield all objects of a tree."""
     if isinstance(tree, dict):
         yield cast("Node", tree)
     parts: list[Any] = list(cast("Node", tree).values()) if isinstance(tree, dict) else tree
@@ -142,7 +142,7 @@ def _function(node: Node) -> str:
 
 
 def _tables(connection: Any) -> set[str]:
-    """Names of tables that are no views: a view may read anything."""
+    """Return the names of tables that are no views: a view may read anything."""
     tables = _ask(connection, "SELECT table_name FROM duckdb_tables() WHERE NOT internal")
     views = _ask(connection, "SELECT view_name FROM duckdb_views()")
     return {name.lower() for (name,) in tables} - {name.lower() for (name,) in views}
@@ -154,7 +154,7 @@ def _own_macros(connection: Any) -> set[str]:
 
 
 def _scalars() -> set[str]:
-    """DuckDB's functions of one row that always give the same answer."""
+    """Return DuckDB's deterministic functions of one row."""
     names = _ask(
         None,
         "SELECT lower(function_name) FROM duckdb_functions() WHERE function_type NOT IN ('table', 'table_macro', "
@@ -172,7 +172,7 @@ def _refuse_reader(what: str) -> None:
 
 
 def _reason(node: Node, scalars: set[str]) -> str | None:
-    """The first part of a query that is not about one row of one table; None if there is none."""
+    """Return the first part of a query that is not about one row of one table; None if there is none."""
     if node["type"] != "SELECT_NODE":
         return NAMES.get(node["type"], "more than a SELECT")
     for modifier in node["modifiers"]:
@@ -193,7 +193,7 @@ def _table_reason(table: Node) -> str | None:
 
 
 def _file_reason(table: Node) -> str | None:
-    """Of Parquet, one file by its name: folders of a pattern would become columns with guessed types."""
+    """Accept one Parquet file by its name: folders of a pattern would become columns with guessed types."""
     name = str(table.get("table_name", ""))
     if table["type"] == "TABLE_FUNCTION":
         arguments = table["function"]["arguments"]

@@ -1,5 +1,5 @@
-"""What all kinds of sources share: column names known at once, any number of passes in batches of bounded size, files
-that stay the same between them, and errors without a word of what a library says, which may quote a cell.
+"""Base class of sources: column names, passes in batches of bounded size, files that must not change between passes,
+and errors without the text of a library, which may quote a cell.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from sklar.errors import SklarError, SourceError
 from sklar.rows.encode.text import Text
-from sklar.rows.sources.stores import opened, size_and_time
+from sklar.rows.sources.stores import open_stored_file, size_and_time
 from sklar.schema import Schema
-from sklar.schema.address import scheme_of, without_secrets
+from sklar.schema.address import find_scheme, remove_secrets
 from sklar.schema.reading import Progress, ReadOptions
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ class SourceOptions(ReadOptions):
     """How to read a source, and the public facts about it: None when a schema is yet to be drafted.
 
     Attributes:
-        also: Columns that must be there besides those that are modelled.
+        also: Columns that must exist in addition to the modelled ones.
     """
 
     schema: Schema | None
@@ -56,12 +56,12 @@ class FileStamp:
         except SourceError:
             same = False
         if not same:
-            where = without_secrets(self.path)
+            where = remove_secrets(self.path)
             raise SourceError(f"{where} changed while it was being read; run again on a file that stays the same")
 
     def open(self) -> Any:
-        """The file, to be read from its start."""
-        return opened(self.path)
+        """Return the file, to be read from its start."""
+        return open_stored_file(self.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,11 +76,11 @@ class Source(ABC):
     """An open table of rows.
 
     Attributes:
-        one_shot: It can be passed over once only, so its codes must be kept.
-        in_memory: The rows are in memory anyway, so that a bigger cache of codes is in proportion.
-        reads_ahead: It may be read in a thread of its own while earlier rows are worked on.
+        one_shot: It can be passed over only once, so its codes must be kept.
+        in_memory: The rows are in memory anyway, so that a larger cache of codes is reasonable.
+        reads_ahead: It may be read in a separate thread while earlier rows are processed.
         stamps: The files behind it, none of which may change between passes or during one.
-        known_rows: Number of rows if the source tells it without a pass; private.
+        known_rows: Number of rows if the source knows it without a pass; private.
         passes: Number of passes begun.
     """
 
@@ -102,16 +102,16 @@ class Source(ABC):
 
     @abstractmethod
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        """One pass: Arrow record batches, or column batches, with exactly these columns, in this order."""
+        """Read one pass as Arrow record batches, or column batches, with exactly these columns, in this order."""
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """One pass over the given columns as Arrow record batches; columns of Python objects are unions."""
+        """Yield one pass over the given columns as Arrow record batches; columns of Python objects are unions."""
         for batch in self.column_batches(columns):
             arrays = [column.to_arrow() if isinstance(column, Text) else column for column in batch.columns]
             yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
     def column_batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """One pass over the given columns, as fast as possible and with library errors kept from quoting cells."""
+        """Read the given columns in one pass, without errors of libraries, which may quote cells."""
         if self.one_shot and self.passes:
             raise SourceError(
                 "this stream of rows was already read and cannot be read again; pass a table, a frame or a file"
@@ -119,8 +119,8 @@ class Source(ABC):
         self.passes += 1
         return self._watched(columns)
 
-    def close(self) -> None:  # noqa: B027 - most sources have nothing to let go of
-        """Let go of what is held open, such as a transaction."""
+    def close(self) -> None:  # noqa: B027 - most sources have nothing to close
+        """Close what is open, such as a transaction."""
 
     def require_unchanged(self) -> None:
         """Refuse files that are no longer those that were opened."""
@@ -128,12 +128,12 @@ class Source(ABC):
             stamp.require_unchanged()
 
     def _watched(self, columns: Sequence[str]) -> Iterator[Any]:
-        """One pass; files that change before it ends are the first suspects when it fails."""
+        """Read one pass; a changed file is reported first when it fails."""
         self.require_unchanged()
         if self._progress:
             self._progress(0.0)
         try:
-            yield from shielded_iterator(f"{self.what} could not be read to its end", self.scan(columns))
+            yield from iterate_shielded(f"{self.what} could not be read to its end", self.scan(columns))
         except SourceError:
             self.require_unchanged()
             raise
@@ -156,32 +156,34 @@ def require_columns(schema: Schema | None, names: Sequence[str], what: str, also
             "and the delimiter"
         )
     if missing:
-        raise SourceError(f"{what} lacks {listed(missing)} of the schema; add them, or take them out of the schema")
+        raise SourceError(
+            f"{what} lacks {list_columns(missing)} of the schema; add them, or take them out of the schema"
+        )
     if twice:
-        raise SourceError(f"{what} has {listed(twice)} more than once; rename or drop the copies")
+        raise SourceError(f"{what} has {list_columns(twice)} more than once; rename or drop the copies")
 
 
-def listed(names: Sequence[str], shown: int = 5) -> str:
-    """Names for a message, a few of them in full."""
+def list_columns(names: Sequence[str], shown: int = 5) -> str:
+    """Return names for a message, a few of them in full."""
     head = ", ".join(f"'{name}'" for name in names[:shown])
     rest = f" and {len(names) - shown} more" if len(names) > shown else ""
     return f"column{'s' if len(names) > 1 else ''} {head}{rest}"
 
 
 def suffix_of(path: str) -> str:
-    """The file's ending in lower case, without that of a compression."""
+    """Return the file's ending in lower case, without that of a compression."""
     name = path.lower()
-    if scheme_of(path) is not None:
+    if find_scheme(path) is not None:
         name = name.partition("?")[0]
     for compression in COMPRESSIONS:
         name = name.removesuffix(compression)
     return os.path.splitext(name)[1]
 
 
-def shielded(message: str, call: Callable[..., T], *arguments: Any) -> T:
-    """Call, and raise SourceError(message) for any failure, without a trace of the original one.
+def call_shielded(message: str, call: Callable[..., T], *arguments: Any) -> T:
+    """Call a function, and raise SourceError(message) for any failure, without a trace of the original one.
 
-    The error is raised after the handler has ended, so that not even its context holds the library's message.
+    The error is raised after the handler has ended, so that not even its context contains the library's message.
     """
     try:
         return call(*arguments)
@@ -192,8 +194,8 @@ def shielded(message: str, call: Callable[..., T], *arguments: Any) -> T:
     raise SourceError(message)
 
 
-def shielded_iterator(message: str, items: Iterator[T]) -> Iterator[T]:
-    """The same for each step of an iterator."""
+def iterate_shielded(message: str, items: Iterator[T]) -> Iterator[T]:
+    """Iterate, and raise SourceError(message) for any failure of a step, without a trace of the original one."""
     end = object()
-    while (item := shielded(message, next, items, end)) is not end:
+    while (item := call_shielded(message, next, items, end)) is not end:
         yield item  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""The result of a DuckDB query, over files, a .duckdb database or a frame, run anew for every pass.
+"""The result of a DuckDB query, over files, a .duckdb database or a frame, run again for every pass.
 
 DuckDB sees types that are declared, and guesses none: those of Arrow, Parquet and databases. A text file is read as
 everywhere else, every cell as text, and so is a data frame: one odd or missing cell changes the type of a whole column
@@ -18,7 +18,7 @@ from sklar.errors import MissingExtraError, SourceError
 from sklar.rows.encode.arrays import texts_of
 from sklar.rows.sources.arrow import ArrowDataset, ArrowStream, ArrowTable, RepeatableStream
 from sklar.rows.sources.query import PARQUET, TEXTS, require_row_wise, require_typed_tables
-from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptions, shielded, suffix_of
+from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptions, call_shielded, suffix_of
 from sklar.rows.sources.text import TextFile
 
 FAILED = "the SQL query failed"
@@ -29,7 +29,7 @@ Opener = Callable[[Any, SourceOptions], Source]
 
 
 class SqlQuery(Source):
-    """One SELECT statement. A frame or file handed over besides the query is visible in it as the table `data`.
+    """One SELECT statement. A frame or file given with the query is visible in it as the table `data`.
 
     Attributes:
         connection: DuckDB.
@@ -54,7 +54,7 @@ class SqlQuery(Source):
         elif path is not None and not _is_database(path):
             self._text = self._take_file(path)
         self.inside = path is not None and self._text is None
-        described = shielded(
+        described = call_shielded(
             f"{FAILED}: a table, file or column it names may not exist, or a text is compared with a number (columns "
             "of text files and data frames are text: write try_cast(age as int) > 3, or hand over an Arrow table)",
             self.connection.sql,
@@ -78,10 +78,10 @@ class SqlQuery(Source):
             raise faults[0]
 
     def _take_file(self, path: str) -> TextFile | None:
-        """A Parquet file is DuckDB's to read; a text file is ours, for each pass anew if it is read once in a pass."""
+        """Let DuckDB read a Parquet file, or return a text file, which is read here."""
         if suffix_of(path) in PARQUET:
             view = f"CREATE VIEW data AS SELECT * FROM read_parquet('{path.replace(chr(39), chr(39) * 2)}')"
-            shielded(f"DuckDB cannot read {path}", self.connection.execute, view)
+            call_shielded(f"DuckDB cannot read {path}", self.connection.execute, view)
             return None
         if suffix_of(path) not in TEXTS:
             raise SourceError(
@@ -95,7 +95,7 @@ class SqlQuery(Source):
         return text
 
     def _register(self, data: Any) -> None:
-        shielded("DuckDB cannot read the data handed over", self.connection.register, "data", data)
+        call_shielded("DuckDB cannot read the data handed over", self.connection.register, "data", data)
 
 
 def _is_database(path: str | None) -> bool:
@@ -103,29 +103,29 @@ def _is_database(path: str | None) -> bool:
 
 
 def _connect(path: str | None) -> Any:
-    """A connection that reads only: a database is opened read-only, and everything else is a view."""
+    """Return a connection that reads only: a database is opened read-only, and everything else is a view."""
     try:
         import duckdb
     except ImportError:
         raise MissingExtraError("a SQL query needs DuckDB: pip install duckdb") from None
     if path is None or not _is_database(path):
         return duckdb.connect(config=SETTINGS)
-    return shielded(f"cannot open {path} as a DuckDB database", lambda: duckdb.connect(path, True, SETTINGS))
+    return call_shielded(f"cannot open {path} as a DuckDB database", lambda: duckdb.connect(path, True, SETTINGS))
 
 
 def _typed_data(data: Any, options: SourceOptions, open_other: Opener) -> Any:
-    """Arrow data as they are; other frames as an Arrow table of text."""
+    """Return Arrow data as they are, and other frames as an Arrow table of text."""
     source = open_other(data, options)
     if isinstance(source, ArrowTable | ArrowStream | ArrowDataset | RepeatableStream):
         return data
     names = list(source.column_names)
     batches = [pa.RecordBatch.from_arrays(list(map(texts_of, batch.columns)), names) for batch in source.batches(names)]
     schema = pa.schema([(name, pa.large_string()) for name in names])
-    return shielded("DuckDB cannot read the data handed over", pa.Table.from_batches, batches, schema)
+    return call_shielded("DuckDB cannot read the data handed over", pa.Table.from_batches, batches, schema)
 
 
 def _stream(text: TextFile, faults: list[SourceError]) -> Any:
-    """All columns of a text file as one Arrow stream of strings; what is wrong with the file is noted in `faults`."""
+    """Return all columns of a text file as one Arrow stream of strings; faults of the file are added to `faults`."""
     names = text.column_names
 
     def batches() -> Iterator[Any]:
@@ -139,7 +139,7 @@ def _stream(text: TextFile, faults: list[SourceError]) -> Any:
 
 
 def _require_select(connection: Any, sql: str) -> None:
-    """One statement that reads; a query that writes would change what it reads."""
+    """Require one statement that reads: a query that writes would change its own input."""
     import duckdb
 
     # The parser's message quotes the query, which is the caller's own text, and has seen no data.

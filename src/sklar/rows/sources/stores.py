@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sklar.errors import SourceError
-from sklar.schema.address import STORES, scheme_of, without_secrets
+from sklar.schema.address import STORES, find_scheme, remove_secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +34,13 @@ class StoredObject:
     query: str
 
     def url(self, path: str) -> str:
-        """The URL of another path in the same store."""
+        """Return the URL of another path in the same store."""
         return f"{self.root}{path}{self.query}"
 
 
 def stored_object(path: str) -> StoredObject | None:
-    """What a URL of a store points to; None for a path of this machine."""
-    scheme = scheme_of(path)
+    """Return the object that a URL of a store points to; None for a path of this machine."""
+    scheme = find_scheme(path)
     if scheme not in STORES:
         return None
     place, mark, query = path.partition("?")
@@ -59,25 +59,23 @@ def _store(url: str) -> Any:
         return fs.FileSystem.from_uri(url)[0]
     except Exception:  # it may quote a key
         pass
-    raise SourceError(
-        f"cannot reach {without_secrets(url)}: is the address right, and is pyarrow built for this store?"
-    )
+    raise SourceError(f"cannot reach {remove_secrets(url)}: is the address right, and is pyarrow built for this store?")
 
 
 def is_folder(path: str) -> bool:
-    """Whether files lie below a path."""
+    """Return whether files lie below a path."""
     found = stored_object(path)
     return os.path.isdir(path) if found is None else _information(found, path).type.name == "Directory"
 
 
-def files_below(path: str) -> list[str]:
-    """All files below a folder, as paths or URLs like its own; none whose name, or folder, starts with . or _."""
+def find_files_below(path: str) -> list[str]:
+    """Return all files below a folder, as paths or URLs like its own; names with . or _ at the start are left out."""
     found = stored_object(path)
     if found is None:
         return _local_files_below(path)
     import pyarrow.fs as fs
 
-    objects = _asked(path, found.files.get_file_info, fs.FileSelector(found.path, recursive=True))
+    objects = _query_store(path, found.files.get_file_info, fs.FileSelector(found.path, recursive=True))
     files = [item.path for item in objects if item.type.name == "File"]
     shown = [file for file in files if not any(p[:1] in "._" for p in file.removeprefix(f"{found.path}/").split("/"))]
     return sorted(found.url(file) for file in shown)
@@ -91,39 +89,39 @@ def _local_files_below(path: str) -> list[str]:
     return sorted(found)
 
 
-def matching(pattern: str) -> list[str]:
-    """All files that match a pattern as data/*.csv; ** is any number of folders, and names with . or _ are left out."""
+def find_matching_files(pattern: str) -> list[str]:
+    """Return all files that match a pattern as data/*.csv; ** is any number of folders; not names with . or _."""
     found = glob.glob(pattern, recursive=True)
     return sorted(file for file in found if os.path.isfile(file) and os.path.basename(file)[0] not in "._")
 
 
 def size_and_time(path: str) -> tuple[int, int]:
-    """Size and time of a file; both stay the same as long as the file does."""
+    """Return size and time of a file, which change with the file."""
     found = stored_object(path)
     if found is None:
         return _local(path)
     information = _information(found, path)
     if information.type.name != "File":
-        raise SourceError(f"cannot read {without_secrets(path)}: there is no such object in the store")
+        raise SourceError(f"cannot read {remove_secrets(path)}: there is no such object in the store")
     return information.size, information.mtime_ns or 0
 
 
-def opened(path: str) -> Any:
-    """A file to read from, which can go back."""
+def open_stored_file(path: str) -> Any:
+    """Return a file to read from, which can go back."""
     found = stored_object(path)
-    return Path(path).open("rb") if found is None else _asked(path, found.files.open_input_file, found.path)
+    return Path(path).open("rb") if found is None else _query_store(path, found.files.open_input_file, found.path)
 
 
 def _information(found: StoredObject, path: str) -> Any:
-    return _asked(path, found.files.get_file_info, found.path)
+    return _query_store(path, found.files.get_file_info, found.path)
 
 
-def _asked(path: str, ask: Any, *arguments: Any) -> Any:
+def _query_store(path: str, ask: Any, *arguments: Any) -> Any:
     try:
         return ask(*arguments)
     except Exception:  # a store's message may quote keys
         pass
-    raise SourceError(f"cannot read {without_secrets(path)}: the store refused, or does not answer")
+    raise SourceError(f"cannot read {remove_secrets(path)}: the store refused, or does not answer")
 
 
 def _local(path: str) -> tuple[int, int]:
@@ -131,7 +129,7 @@ def _local(path: str) -> tuple[int, int]:
         status = os.stat(path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a usable path"
-        raise SourceError(f"cannot read {without_secrets(path)}: {reason}") from None
-    if not stat.S_ISREG(status.st_mode):  # a pipe could be read once only, and might never end
+        raise SourceError(f"cannot read {remove_secrets(path)}: {reason}") from None
+    if not stat.S_ISREG(status.st_mode):  # a pipe could be read only once, and might never end
         raise SourceError(f"cannot read {path}: it is not a regular file")
     return status.st_size, status.st_mtime_ns

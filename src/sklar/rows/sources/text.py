@@ -15,22 +15,22 @@ import pyarrow as pa
 
 from sklar.errors import SourceError
 from sklar.rows.encode.text import Text
-from sklar.rows.sources.source import ColumnBatch, FileStamp, Progress, Source, SourceOptions, shielded, suffix_of
+from sklar.rows.sources.source import ColumnBatch, FileStamp, Progress, Source, SourceOptions, call_shielded, suffix_of
 from sklar.schema import Schema
-from sklar.schema.address import scheme_of, without_secrets
+from sklar.schema.address import find_scheme, remove_secrets
 
 BLOCK_BYTES = 4 << 20
-"""Read and split at once: more takes memory, less leaves few rows for each column of a wide table."""
-LARGEST_BLOCK = 128 << 20
-"""A row may be this long: a quote that is never closed must not fill the memory."""
-LARGEST_HEADER = 16 << 20
-"""A header may be this long, for the same reason."""
+"""Bytes read and split at once: more takes memory, less leaves few rows for each column of a wide table."""
+MAX_ROW_BYTES = 128 << 20
+"""Longest row: a quote that is never closed must not fill the memory."""
+MAX_HEADER_BYTES = 16 << 20
+"""Longest header, for the same reason."""
 NUMBER = re.compile(
     r"[-+]?[$€£]?[0-9]*[.,]?[0-9]+[.,]?(e[-+]?[0-9]+)?[%$€£]?|[0-9]{1,4}([-/.])[0-9]{1,2}\2[0-9]{1,4}([ T].*)?", re.I
 )
-"""What no column is called, unless columns are counted: a number or a day."""
-YEARS = 3
-"""So many years in a row are not those of a person."""
+"""A number or a day, which is not a name of a column, unless columns are numbered."""
+MIN_YEARS = 3
+"""Least number of consecutive years in a header that are taken for names of columns."""
 RAGGED_FAULT = "the file is ragged: a row has more or fewer cells than the header; check delimiter and quotes"
 QUOTE_FAULT = "a quote is opened in the file and never closed; close it, or double it inside a cell"
 
@@ -49,7 +49,7 @@ class TextFile(Source):
             raise SourceError("delimiter must be one ASCII character other than a quote or a line break")
         with Utf8Bytes(self._stamp, options.encoding, None) as stream:
             line, _ = _first_line(stream)
-            header = read_header(decoded(line), options.schema, stated)
+            header = read_header(decode_text(line), options.schema, stated)
             encoding = stream.encoding if _is_utf8(line) else "cp1252"
         super().__init__(header.names, options.progress, [self._stamp])
         self._delimiter = ord(header.delimiter)
@@ -66,7 +66,7 @@ class TextFile(Source):
         wanted = {name: at for at, name in enumerate(columns)}
         slots = np.array([wanted.get(name, -1) for name in self.column_names], dtype=np.int32)
         # A wide table needs bigger blocks, or each would hold a few rows only.
-        size = min(max(BLOCK_BYTES, 4096 * len(slots)), LARGEST_BLOCK // 2)
+        size = min(max(BLOCK_BYTES, 4096 * len(slots)), MAX_ROW_BYTES // 2)
         final = False
         while not final:
             chunk = stream.read(size)
@@ -77,13 +77,13 @@ class TextFile(Source):
             if batch.num_rows:
                 yield batch
             # A row that is longer than a block: read more at a time, so that the whole is not split again and again.
-            size = max(size, min(2 * len(rest), LARGEST_BLOCK))
-            if len(rest) > LARGEST_BLOCK:
+            size = max(size, min(2 * len(rest), MAX_ROW_BYTES))
+            if len(rest) > MAX_ROW_BYTES:
                 raise SourceError("a row of the file is longer than 128 MB, or " + QUOTE_FAULT)
 
 
 def _split_block(block: bytes, final: bool, delimiter: int, slots: Any, wanted: int) -> tuple[ColumnBatch, int]:
-    """(the whole rows of a block, the number of bytes they take)."""
+    """Return (the complete rows of a block, their number of bytes)."""
     from sklar.rows.kernels.split import OPEN_QUOTE, RAGGED, split_cells
 
     data = np.empty(2 * len(block) + 1, dtype=np.uint8)
@@ -99,14 +99,14 @@ def _split_block(block: bytes, final: bool, delimiter: int, slots: Any, wanted: 
     data.flags.writeable = False  # as text from Arrow is: loops are then compiled once for both
     begins, ends = begins[:, :rows], ends[:, :rows]
     if not _is_utf8(block[:used]):
-        data, begins, ends = _decoded_cells(data, begins, ends)
+        data, begins, ends = _decode_cells(data, begins, ends)
     valid = np.ones(rows, dtype=bool)
     texts = [Text(data=data, begins=b, ends=e, valid=valid) for b, e in zip(begins, ends, strict=True)]
     return ColumnBatch(num_rows=rows, columns=tuple(texts)), used
 
 
-def decoded(text: bytes) -> str:
-    """UTF-8, or else Windows-1252: what is not UTF-8 in files that state no encoding is nearly always that.
+def decode_text(text: bytes) -> str:
+    """Decode UTF-8, or else Windows-1252, the usual encoding of files that are not UTF-8.
 
     The five bytes that Windows-1252 leaves out are taken for the control characters of Latin-1.
     """
@@ -126,8 +126,9 @@ def _is_utf8(block: bytes) -> bool:
         return False
 
 
-def _decoded_cells(data: Any, begins: Any, ends: Any) -> tuple[Any, Any, Any]:
-    """The cells of a block of which some are not UTF-8: each of those is decoded by itself, and added at the end.
+def _decode_cells(data: Any, begins: Any, ends: Any) -> tuple[Any, Any, Any]:
+    """Return the cells of a block of which some are not UTF-8: each of those is decoded by itself, and added at the
+    end.
 
     Delimiters, quotes and line breaks are the same bytes in both encodings, so that cells end where they end anyway.
     """
@@ -137,7 +138,7 @@ def _decoded_cells(data: Any, begins: Any, ends: Any) -> tuple[Any, Any, Any]:
     for place in zip(*np.nonzero(strange[ends] > strange[begins]), strict=True):
         cell = data[begins[place] : ends[place]].tobytes()
         if not _is_utf8(cell):
-            more.append(decoded(cell).encode())
+            more.append(decode_text(cell).encode())
             begins[place], ends[place] = end, end + len(more[-1])
             end += len(more[-1])
     data = np.concatenate([data, np.frombuffer(b"".join(more), dtype=np.uint8)])
@@ -146,9 +147,9 @@ def _decoded_cells(data: Any, begins: Any, ends: Any) -> tuple[Any, Any, Any]:
 
 
 def _first_line(stream: Utf8Bytes) -> tuple[bytes, bytes]:
-    """(header line, what was read beyond it)."""
+    """Return (header line, what was read beyond it)."""
     text = b""
-    while len(text) < LARGEST_HEADER:
+    while len(text) < MAX_HEADER_BYTES:
         chunk = stream.read(max(1 << 16, len(text)))  # doubling, so that a long header is not looked at again and again
         text += chunk
         end = header_end(text if chunk else text + b"\n")
@@ -171,7 +172,7 @@ MARKS = (
 
 
 def encoding_name(encoding: str) -> str:
-    """The codec's own name; ASCII is a part of UTF-8."""
+    """Return the codec's own name; ASCII is a part of UTF-8."""
     try:
         name = codecs.lookup(encoding).name
         "".encode(name)
@@ -181,18 +182,18 @@ def encoding_name(encoding: str) -> str:
 
 
 class Utf8Bytes(io.RawIOBase):
-    """The bytes of one text file: decompressed, as its ending tells, transcoded to UTF-8 from the stated encoding or
+    """The bytes of one text file: decompressed by its ending, transcoded to UTF-8 from the stated encoding or
     the one of its byte-order mark, without that mark, and free of NUL bytes. Bytes of a file that says nothing about
-    its encoding stay as they are: each cell is decoded by itself (`decoded`).
+    its encoding stay as they are: each cell is decoded by itself (`decode_text`).
     """
 
     def __init__(self, stamp: FileStamp, encoding: str | None, progress: Progress | None):
         super().__init__()
-        self._file = shielded(f"cannot read {without_secrets(stamp.path)}", stamp.open)
-        self._stream = shielded(f"cannot read {without_secrets(stamp.path)}", _decompressed, self._file, stamp.path)
-        self._damaged = f"cannot read {without_secrets(stamp.path)}: it is damaged or cut short"
+        self._file = call_shielded(f"cannot read {remove_secrets(stamp.path)}", stamp.open)
+        self._stream = call_shielded(f"cannot read {remove_secrets(stamp.path)}", _decompress, self._file, stamp.path)
+        self._damaged = f"cannot read {remove_secrets(stamp.path)}: it is damaged or cut short"
         self._size, self._progress = stamp.size, progress
-        self._waiting = shielded(self._damaged, self._stream.read, 4)
+        self._waiting = call_shielded(self._damaged, self._stream.read, 4)
         marked = next(((mark, name) for mark, name in MARKS if self._waiting.startswith(mark)), None)
         self.encoding = encoding_name(encoding) if encoding else (marked[1] if marked else "utf-8")
         if marked and self.encoding == "utf-8":
@@ -205,12 +206,12 @@ class Utf8Bytes(io.RawIOBase):
         super().close()
 
     def read(self, size: int = -1) -> bytes:
-        """At least one byte unless the file has ended: about as many source bytes as the size at once."""
+        """Return at least one byte unless the file has ended: about `size` bytes of the source at once."""
         while True:
-            chunk = self._waiting or shielded(self._damaged, self._stream.read, size)
+            chunk = self._waiting or call_shielded(self._damaged, self._stream.read, size)
             self._waiting = b""
             last = not chunk
-            text = chunk if self._unstated else self._transcoded(chunk, last)
+            text = chunk if self._unstated else self._transcode(chunk, last)
             if b"\0" in text:
                 raise SourceError(
                     "the file contains NUL bytes, which no text has; if it is UTF-16, state encoding='utf-16'"
@@ -220,21 +221,17 @@ class Utf8Bytes(io.RawIOBase):
                     self._progress(min(1.0, self._file.tell() / self._size))
                 return text
 
-    def _transcoded(self, chunk: bytes, last: bool) -> bytes:
-        """Stated text as UTF-8; ASCII, the usual case, needs no decoding."""
+    def _transcode(self, chunk: bytes, last: bool) -> bytes:
+        """Transcode text to UTF-8; ASCII, the usual case, needs no decoding."""
         if self.encoding == "utf-8" and not last and chunk.isascii() and not self._decoder.getstate()[0]:
             return chunk
-        text = shielded(wrong_encoding(self.encoding), self._decoder.decode, chunk, last)
+        fault = f"the file is not {self.encoding} text; state its encoding, as encoding='latin-1'"
+        text = call_shielded(fault, self._decoder.decode, chunk, last)
         return text.encode("utf-8", "surrogatepass")
 
 
-def wrong_encoding(encoding: str) -> str:
-    """What to say about text that cannot be decoded."""
-    return f"the file is not {encoding} text; state its encoding, as encoding='latin-1'"
-
-
-def _decompressed(file: Any, path: str) -> Any:
-    name = path.lower().partition("?")[0] if scheme_of(path) else path.lower()
+def _decompress(file: Any, path: str) -> Any:
+    name = path.lower().partition("?")[0] if find_scheme(path) else path.lower()
     if name.endswith(".gz"):
         import gzip
 
@@ -261,7 +258,8 @@ class TextHeader:
 
 
 def header_end(text: bytes) -> int | None:
-    """Number of bytes up to and with the end of the first line that is not blank; None if the text ends before.
+    """Return the number of bytes up to and with the end of the first line that is not blank; None if the text ends
+    before.
 
     A line break inside quotes belongs to a name. As in cells, quotes open at the start of a name only.
     """
@@ -282,7 +280,7 @@ def header_end(text: bytes) -> int | None:
 
 
 def _in_a_word(byte: int) -> bool:
-    """Whether a quote after this byte is a sign inside a name, as in 5" pipe."""
+    """Return whether a quote after this byte is a sign inside a name, as in 5" pipe."""
     return byte > 127 or chr(byte).isalnum()
 
 
@@ -292,12 +290,12 @@ def read_header(line: str, schema: Schema | None, delimiter: str | None) -> Text
     if not line.strip():
         raise SourceError("the file is empty: it needs a header line with the names of the columns")
     if delimiter is not None:
-        return _checked(TextHeader(names=_split(line, delimiter, schema), delimiter=delimiter), schema)
+        return _check_header(TextHeader(names=_split(line, delimiter, schema), delimiter=delimiter), schema)
     headers = [TextHeader(names=_split(line, mark, schema), delimiter=mark) for mark in DELIMITERS]
     if schema is None:
-        return _checked(max(headers, key=lambda header: len(header.names)), None)
+        return _check_header(max(headers, key=lambda header: len(header.names)), None)
     wanted = set(schema.modelled)
-    return _checked(max(headers, key=lambda header: len(wanted.intersection(header.names))), schema)
+    return _check_header(max(headers, key=lambda header: len(wanted.intersection(header.names))), schema)
 
 
 def _split(line: str, delimiter: str, schema: Schema | None) -> tuple[str, ...]:
@@ -309,10 +307,10 @@ def _split(line: str, delimiter: str, schema: Schema | None) -> tuple[str, ...]:
     return tuple(field if field in known else field.strip() for field in fields)
 
 
-def _checked(header: TextHeader, schema: Schema | None) -> TextHeader:
-    """Names found in the file are shown only if the schema has them too: in a file without header they are cells."""
+def _check_header(header: TextHeader, schema: Schema | None) -> TextHeader:
+    """Check a header; names of the file are shown only if the schema has them: without a header they are cells."""
     if schema is not None and not set(header.names) & set(schema.names):
-        return header  # Said better when the columns are asked for: there seems to be no header at all.
+        return header  # There seems to be no header: the check of columns reports it better.
     # A first column without a name holds row names, as R and pandas write them; no schema can ask for it.
     blank = [place for place, name in enumerate(header.names, 1) if not name and (place > 1 or len(header.names) == 1)]
     if blank:
@@ -329,12 +327,12 @@ def _checked(header: TextHeader, schema: Schema | None) -> TextHeader:
 
 
 def _require_names(names: tuple[str, ...]) -> None:
-    """A row in the header's place would become names of a schema: numbers there must count, as 0, 1, 2 or as years."""
+    """Refuse a row in place of the header: numbers there must be consecutive, as 0, 1, 2 or as years."""
     numbers = [(place, name) for place, name in enumerate(names, 1) if NUMBER.fullmatch(name)]
     if not numbers:
         return
     first, every = numbers[0][1], len(numbers) == len([name for name in names if name])
-    counts = (first in ("0", "1") and every) or (len(first) == 4 and first.isdigit() and len(numbers) >= YEARS)
+    counts = (first in ("0", "1") and every) or (len(first) == 4 and first.isdigit() and len(numbers) >= MIN_YEARS)
     if not counts or [name for _, name in numbers] != [str(int(first) + step) for step in range(len(numbers))]:
         raise SourceError(
             f"the first line of the file seems to be a row: column number {numbers[0][0]} has a number or a day for a "

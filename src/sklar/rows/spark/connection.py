@@ -1,4 +1,4 @@
-"""A Spark session, and stores that only it can reach; clear words where Java or the right Spark lacks."""
+"""A Spark session, stores that only it can reach, and messages for a missing Java or Spark."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from typing import Any, TypeVar
 from sklar.errors import MissingExtraError, SklarError, SourceError
 from sklar.rows.sources.source import Progress
 
-OLDEST = (3, 5)
+MIN_SPARK_VERSION = (3, 5)
 GUESS_SETTING = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
 def require_pyspark() -> Any:
-    """The library, or how to get it."""
+    """Return the library, or how to get it."""
     try:
         import pyspark
     except ImportError:
@@ -33,7 +33,7 @@ def require_pyspark() -> Any:
 
 
 def connect(master: str) -> tuple[Any, bool]:
-    """(a session on this master, whether it was started here)."""
+    """Return (a session on this master, whether it was started here)."""
     require_pyspark()
     from pyspark.sql import SparkSession
 
@@ -51,21 +51,23 @@ def connect(master: str) -> tuple[Any, bool]:
     except Exception as error:
         fault = _start_fault(str(error), master)
     else:
-        session.sparkContext.setLogLevel("OFF")  # its messages may quote cells; failures are told in our own words
+        session.sparkContext.setLogLevel("OFF")  # its messages may quote cells; failures are explained in our own words
         require_version(session.version)
         return session, True
     raise SourceError(fault)
 
 
 def require_version(version: str, what: str = "the Spark cluster") -> None:
-    """Refuse what is too old for what is sent to it."""
+    """Refuse a version that is too old."""
     numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
-    if numbers < OLDEST:
-        raise SourceError(f"{what} has version {version}; rows on Spark need {OLDEST[0]}.{OLDEST[1]} or later")
+    if numbers < MIN_SPARK_VERSION:
+        raise SourceError(
+            f"{what} has version {version}; rows on Spark need {MIN_SPARK_VERSION[0]}.{MIN_SPARK_VERSION[1]} or later"
+        )
 
 
 def read_store(session: Any, path: str) -> Any:
-    """Parquet or CSV in a store that only Spark knows how to reach, as a data frame; every cell of a CSV is text."""
+    """Read Parquet or CSV in a store that only Spark can reach, as a data frame; every cell of a CSV is text."""
     if not path.lower().rstrip("/").endswith((".csv", ".csv.gz", ".tsv")):
         return on_cluster(lambda: _with_text_folders(session, lambda: session.read.parquet(path)))
     mark = "\t" if path.lower().endswith(".tsv") else ","
@@ -75,7 +77,7 @@ def read_store(session: Any, path: str) -> Any:
 
 
 def _with_text_folders(session: Any, read: Callable[[], Any]) -> Any:
-    """Values in the names of folders (month=01) as text: else Spark would guess one type from all of them."""
+    """Return values in the names of folders (month=01) as text: else Spark would guess one type from all of them."""
     before = session.conf.get(GUESS_SETTING)
     session.conf.set(GUESS_SETTING, "false")
     try:
@@ -100,7 +102,7 @@ def _settings(master: str) -> dict[str, str]:
 
 @cache
 def _own_folder() -> str:
-    """A folder that nobody else may look into, gone when the process ends."""
+    """Return a private folder that is deleted when the process ends."""
     folder = tempfile.mkdtemp(prefix="sklar-spark-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -155,7 +157,7 @@ def _fault(text: str) -> str:
 
 
 def guarded_task(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A task whose failures reach Spark's log without the text of any library, which could quote a cell."""
+    """Return a task whose failures reach Spark's log without the text of any library, which could quote a cell."""
 
     def run(batches: Any) -> Any:
         try:
@@ -167,22 +169,22 @@ def guarded_task(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
         else:
             failed = False
         if failed:
-            raise SourceError("a part of the rows could not be worked on")
+            raise SourceError("a part of the rows could not be processed")
 
     return run
 
 
-SECONDS = 0.3
-"""Between two looks at how far a job is."""
-LEAST = 0.001
-"""Progress of a job that has just begun: 0.0 would say that a pass over the rows begins."""
+POLL_SECONDS = 0.3
+"""Seconds between two polls of the progress of a job."""
+MIN_PROGRESS = 0.001
+"""Progress of a job that has just begun: 0.0 would mean that a pass over the rows begins."""
 
 
-def watched(session: Any, call: Callable[[], T], progress: Progress | None, begins: bool) -> T:
-    """Run a job and tell how far it is, if anybody wants to know; one that reads the rows themselves begins a pass."""
+def run_watched(session: Any, call: Callable[[], T], progress: Progress | None, begins: bool) -> T:
+    """Run a job and report its progress, if requested; a job that reads the rows begins a pass."""
     if progress is None:
         return call()
-    progress(0.0 if begins else LEAST)
+    progress(0.0 if begins else MIN_PROGRESS)
     context, group, done = session.sparkContext, f"sklar-{uuid.uuid4()}", threading.Event()
     context.setJobGroup(group, "sklar: counting")
     watcher = threading.Thread(target=_watch, args=(context, group, progress, done), daemon=True)
@@ -193,13 +195,13 @@ def watched(session: Any, call: Callable[[], T], progress: Progress | None, begi
         done.set()
         watcher.join()
         context.setLocalProperty("spark.jobGroup.id", None)
-    progress(1.0)  # the last word, whatever the watcher saw
+    progress(1.0)  # the final value, in any case
     return found
 
 
 def _watch(context: Any, group: str, progress: Progress, done: threading.Event) -> None:
     tracker = context.statusTracker()
-    while not done.wait(SECONDS):
+    while not done.wait(POLL_SECONDS):
         try:
             jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
             stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
@@ -208,4 +210,4 @@ def _watch(context: Any, group: str, progress: Progress, done: threading.Event) 
         tasks = [(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage]
         total = sum(count for _, count in tasks)
         if total:
-            progress(max(min(sum(finished for finished, _ in tasks) / total, 0.99), LEAST))
+            progress(max(min(sum(finished for finished, _ in tasks) / total, 0.99), MIN_PROGRESS))

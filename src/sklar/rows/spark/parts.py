@@ -16,21 +16,21 @@ from typing import Any
 from sklar.errors import SourceError
 from sklar.rows.sources import FILES, open_source
 from sklar.rows.sources.columnar import ParquetFile
-from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptions, shielded, suffix_of
+from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptions, call_shielded, suffix_of
 
-READERS = 8
+FOOTER_THREADS = 8
 """Threads of the driver that read footers: they wait for disks more than they work."""
 PART_BYTES = 128 << 20
-"""A task reads at most this much, but always a whole row group."""
-LEAST_BYTES = 4 << 20
-"""Smaller files share a task: each task has a cost of its own."""
-TASKS_A_CORE = 4
-"""Tasks for each core where files are large enough: the last to finish should not keep the others waiting."""
+"""Most bytes that a task reads, but always a whole row group."""
+MIN_PART_BYTES = 4 << 20
+"""Least bytes of a task; smaller files share one."""
+TASKS_PER_CORE = 4
+"""Tasks per core where files are large enough: more tasks even out the load."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A file, or some row groups of it, with their bytes and, where the footer tells, their rows."""
+    """A file, or some row groups of it, with their bytes and, if the footer states it, their rows."""
 
     stamp: FileStamp
     groups: tuple[int, ...] | None
@@ -39,7 +39,7 @@ class Piece:
 
 
 Part = tuple[Piece, ...]
-"""What one task reads."""
+"""The pieces that one task reads."""
 
 
 class RowGroups(ParquetFile):
@@ -57,14 +57,14 @@ class RowGroups(ParquetFile):
                 rows += batch.num_rows
                 yield batch.select(list(columns))
         if rows != self._piece.rows:
-            raise SourceError(f"{self.what} does not hold the rows that its footer says")
+            raise SourceError(f"{self.what} does not have the number of rows that its footer states")
 
 
 def shared_out(source: Source, cores: int) -> tuple[Part, ...]:
-    """The files of a source in parts of about the same size, in their order."""
-    with ThreadPoolExecutor(READERS) as pool:
+    """Return the files of a source in parts of about the same size, in their order."""
+    with ThreadPoolExecutor(FOOTER_THREADS) as pool:
         pieces = [piece for found in pool.map(_pieces, source.stamps) for piece in found]
-    most = min(max(sum(p.size for p in pieces) / (TASKS_A_CORE * max(cores, 1)), LEAST_BYTES), PART_BYTES)
+    most = min(max(sum(p.size for p in pieces) / (TASKS_PER_CORE * max(cores, 1)), MIN_PART_BYTES), PART_BYTES)
     parts, waiting, held = list[Part](), list[Piece](), 0
     for piece in pieces:
         if waiting and held + piece.size / 2 > most:
@@ -76,7 +76,7 @@ def shared_out(source: Source, cores: int) -> tuple[Part, ...]:
 
 
 def read_part(part: Part, columns: Sequence[str], options: SourceOptions) -> Iterator[Any]:
-    """The rows of one part, file after file; each must still be the file that the driver saw."""
+    """Yield the rows of one part, file after file; each must still be the file that the driver saw."""
     for piece in part:
         path = piece.stamp.path
         if not os.path.exists(path):
@@ -89,12 +89,12 @@ def read_part(part: Part, columns: Sequence[str], options: SourceOptions) -> Ite
 
 
 def _pieces(stamp: FileStamp) -> list[Piece]:
-    """Row groups of a Parquet file, which may be read apart; any other file as a whole."""
+    """Return the row groups of a Parquet file, which may be read separately; any other file as a whole."""
     if FILES.get(suffix_of(stamp.path)) is not ParquetFile:
         return [Piece(stamp=stamp, groups=None, size=stamp.size, rows=None)]
     import pyarrow.parquet as pq
 
-    about = shielded(f"{stamp.path} is not a readable Parquet file", lambda: pq.read_metadata(stamp.path))
+    about = call_shielded(f"{stamp.path} is not a readable Parquet file", lambda: pq.read_metadata(stamp.path))
     groups = [about.row_group(at) for at in range(about.num_row_groups)]
     return [
         Piece(stamp=stamp, groups=(at,), size=group.total_byte_size, rows=group.num_rows)
@@ -103,7 +103,7 @@ def _pieces(stamp: FileStamp) -> list[Piece]:
 
 
 def _by_file(pieces: Sequence[Piece]) -> Part:
-    """Row groups of one file are read together."""
+    """Join the row groups of each file, which are read together."""
     return tuple(_merge(list(same)) for _, same in groupby(pieces, key=lambda piece: piece.stamp.path))
 
 

@@ -1,8 +1,8 @@
 """Rows on a cluster: encoded once by its executors, kept there as compact codes, and counted where they are.
 
 **Exactly once.** A task returns what it found; nothing is added to shared state. Spark takes one result for each
-partition, whichever attempt finishes first, so lost tasks, retries and speculative duplicates never count twice. Each
-answer also carries the number of rows behind it, and an answer from more or fewer rows than the first is refused.
+partition, from the attempt that finishes first, so lost tasks, retries and speculative duplicates never count twice.
+Each answer also carries the number of rows behind it, and an answer from more or fewer rows than the first is refused.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy as np
 
 from sklar.arrays import Ints
 from sklar.counting.jobs import GroupJob, Job
-from sklar.counting.plans import group_count
+from sklar.counting.plans import count_groups
 from sklar.errors import SourceError
 from sklar.rows.persons.keys import Secret
 from sklar.rows.sources import open_source
 from sklar.rows.sources.source import Source, SourceOptions, require_columns
 from sklar.rows.spark import tasks
-from sklar.rows.spark.connection import connect, on_cluster, read_store, require_pyspark, require_version, watched
-from sklar.rows.spark.parts import TASKS_A_CORE, shared_out
+from sklar.rows.spark.connection import connect, on_cluster, read_store, require_pyspark, require_version, run_watched
+from sklar.rows.spark.parts import TASKS_PER_CORE, shared_out
 from sklar.schema import Schema
 from sklar.schema.coordinates import Coordinates
 from sklar.schema.reading import ReadOptions
@@ -52,11 +52,11 @@ class Origin:
     def require_rows(self, rows: int) -> None:
         """Refuse a number of rows that is not the one of the footers, where there are any."""
         if self.source is not None and self.source.known_rows not in (None, rows):
-            raise SourceError("the Parquet files do not hold the rows that their footers say")
+            raise SourceError("the Parquet files do not have the number of rows that their footers state")
 
 
 def frame_origin(frame: Any, by: Coordinates, options: SourceOptions) -> Origin:
-    """The rows of a Spark data frame, whatever it was made of."""
+    """Return the rows of any Spark data frame."""
     for name in ("delimiter", "encoding"):
         if getattr(options, name) is not None:
             raise SourceError(f"'{name}' is not for a Spark data frame: read the text with Spark as it should be read")
@@ -67,7 +67,7 @@ def frame_origin(frame: Any, by: Coordinates, options: SourceOptions) -> Origin:
 
 
 def path_origin(session: Any, path: str, by: Coordinates, options: SourceOptions) -> Origin:
-    """The rows of files that every machine finds under the same path; those of other stores are a data frame."""
+    """Return the rows of files that every machine finds under the same path; those of other stores are a data frame."""
     place = _local_path(path)
     if place is None:
         return frame_origin(read_store(session, path), by, options)
@@ -82,19 +82,19 @@ def path_origin(session: Any, path: str, by: Coordinates, options: SourceOptions
     return Origin(session=session, codes=codes, source=source)
 
 
-MOST_PARTS = 512
-"""Partitions between which persons are shared out: each batch of rows is cut into as many blobs."""
+MAX_PARTITIONS = 512
+"""Most partitions of persons: each batch of rows is cut into one blob per partition."""
 
 
 def _encoding(session: Any, by: Coordinates, options: SourceOptions) -> tasks.Encoding:
     if by.declared.person is None:
         return tasks.Encoding(by=by, options=options)
-    parts = min(TASKS_A_CORE * max(session.sparkContext.defaultParallelism, 1), MOST_PARTS)
+    parts = min(TASKS_PER_CORE * max(session.sparkContext.defaultParallelism, 1), MAX_PARTITIONS)
     return tasks.Encoding(by=by, options=options, secret=Secret(), parts=parts)
 
 
 def _met(frame: Any, task: tasks.Task, encoding: tasks.Encoding) -> Any:
-    """The codes of rows; those of persons after all rows of each have met in one partition."""
+    """Return the codes of rows; those of persons after all rows of each have met in one partition."""
     found = frame.mapInArrow(task, encoding.type)
     if encoding.secret is None:
         return found
@@ -102,7 +102,8 @@ def _met(frame: Any, task: tasks.Task, encoding: tasks.Encoding) -> Any:
 
 
 def _chosen(frame: Any, schema: Schema, names: Sequence[str]) -> Any:
-    """The columns of these names, by their places: Spark's own names may be ambiguous where only the case differs.
+    """Return the columns of these names, by their places: Spark's own names may be ambiguous where only the case
+    differs.
 
     Moments with a zone become what the clock of the column's zone shows, or else that of the session.
     """
@@ -123,7 +124,7 @@ def _chosen(frame: Any, schema: Schema, names: Sequence[str]) -> Any:
 
 
 def _local_path(path: str) -> str | None:
-    """A path of the file system; None for the address of another store."""
+    """Return a path of the file system; None for the address of another store."""
     if "://" not in path:
         return path
     parts = urlsplit(path)
@@ -149,7 +150,7 @@ def open_spark_rows(data: Any, by: Coordinates, read: ReadOptions) -> SparkRows:
     With a `cache`, executors may keep codes on their disks when they outgrow their memory.
     """
     require_pyspark()
-    # Tasks get what bears on values; a progress bar stays with the driver.
+    # Tasks get the options that affect values; a progress bar stays with the driver.
     options = SourceOptions(
         schema=by.declared, delimiter=read.delimiter, encoding=read.encoding, null_values=read.null_values,
         also=() if by.declared.person is None else (by.declared.person.key,),
@@ -190,17 +191,17 @@ class SparkRows:
         return self._exact_persons
 
     def require_repeatable(self) -> None:
-        """It is: a cluster can be asked for its rows again and again."""
+        """Accept: a cluster can read its rows any number of times."""
 
     def require_labels(self) -> None:
-        """Refused: raw values do not come to the driver."""
+        """Refuse: raw values do not come to the driver."""
         raise SourceError(
-            "labels cannot be looked for in rows on Spark, since raw values do not leave the executors; list them in "
+            "labels cannot be discovered in rows on Spark, since raw values do not leave the executors; list them in "
             "the schema, or measure them first with `sklar schema pay` on a file"
         )
 
     def raw_batches(self, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """Refused as well."""
+        """Refuse: raw values do not come to the driver."""
         self.require_labels()
         return iter(())
 
@@ -233,8 +234,8 @@ class SparkRows:
             self._origin.require_rows(rows)
         self._exact_rows, self._partitions = rows, max(len(counts), 1)
 
-    def summed(self, job: Job) -> tuple[Ints, ...]:
-        """Added up in a tree of tasks."""
+    def run_job(self, job: Job) -> tuple[Ints, ...]:
+        """Run a job and add up its answers in a tree of tasks."""
         self.keep_codes()
 
         def count(branches: int) -> Any:
@@ -244,9 +245,9 @@ class SparkRows:
 
         return self._tree(job.shapes, self._partitions, count)
 
-    def summed_groups(self, job: GroupJob) -> tuple[Ints, ...]:
-        """Codes are exchanged between executors."""
-        groups = max(group_count(16 * self.exact_rows, len(job.columns)), self._partitions)
+    def run_group_job(self, job: GroupJob) -> tuple[Ints, ...]:
+        """Return the codes are exchanged between executors."""
+        groups = max(count_groups(16 * self.exact_rows, len(job.columns)), self._partitions)
         apart = tasks.grouping_task(job.columns, self.schema, groups, votes=self.votes)
 
         def count(branches: int) -> Any:
@@ -283,12 +284,12 @@ class SparkRows:
         return tuple(answer.reshape(shape) for answer, shape in zip(answers, shapes, strict=True))
 
     def _run(self, call: Callable[[], Any], begins: bool = False) -> Any:
-        """One job of Spark, watched."""
-        return on_cluster(lambda: watched(self._session, call, self._progress, begins))
+        """Return one job of Spark, watched."""
+        return on_cluster(lambda: run_watched(self._session, call, self._progress, begins))
 
     @contextmanager
     def _batches_of(self, rows: int) -> Generator[None]:
-        """Tasks are handed this many rows at once; the session's own setting comes back afterwards."""
+        """Set the number of rows that tasks receive at once; restores the session's own setting afterwards."""
         before = self._session.conf.get(BATCH_SETTING)
         self._session.conf.set(BATCH_SETTING, str(rows))
         try:
@@ -313,7 +314,7 @@ def _driver_can_add(parts: int, cells: int) -> bool:
 
 
 def _level(frame: Any, width: int, cells: int) -> Any:
-    """One level of the tree: all answers of a branch meet, chunk by chunk, and `width` of them are left.
+    """Return one level of the tree: all answers of a branch meet, chunk by chunk, and `width` of them are left.
 
     The branches of the next level are those of this one, taken modulo their number.
     """

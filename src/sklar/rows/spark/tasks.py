@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from sklar.arrays import Ints
-from sklar.counting.batches import CodeBatch, batch_of, blob_of
+from sklar.counting.batches import CodeBatch, decode_batch, encode_batch
 from sklar.counting.jobs import CodedPart, GroupJob, Job
-from sklar.counting.plans import groups_of
+from sklar.counting.plans import assign_groups
 from sklar.rows.codes.table import EncodedRows, stored_places, stored_tables
-from sklar.rows.persons.gather import slice_of
+from sklar.rows.persons.gather import assign_slices
 from sklar.rows.persons.keys import Secret
 from sklar.rows.persons.linked import LinkedRows
 from sklar.rows.persons.rows import PersonRows
@@ -78,11 +78,11 @@ class Encoding:
 
     @property
     def type(self) -> str:
-        """Of what the first tasks answer."""
+        """Type of the answers of the first tasks."""
         return CODES_TYPE if self.secret is None else GATHERED_TYPE
 
     def encoded(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Rows to codes, or to what must be gathered of persons first: one blob a batch, or one for each part."""
+        """Encode rows to codes, or to columns to be gathered by person: one blob per batch, or one for each part."""
         if self.secret is not None:
             yield from self._apart(batches)
             return
@@ -92,7 +92,7 @@ class Encoding:
             yield _codes_message(batch, persons=batch.rows)
 
     def person_rows(self, batches: Iterator[Any]) -> PersonRows:
-        """The same rows as in memory are used, and count the same."""
+        """Return the rows of persons, selected and weighted as in memory."""
         person = self.by.declared.person
         assert person is not None
         return (LinkedRows if self.by.views else PersonRows)(
@@ -101,10 +101,10 @@ class Encoding:
         )  # fmt: skip
 
     def _apart(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """What is gathered of rows, sorted by their persons."""
+        """Yield the gathered columns of rows, sorted by persons."""
         for block in self.person_rows(_larger(batches)).gathered():
-            # Inside a partition the persons are told apart by other bits.
-            part = slice_of(block, self.parts)
+            # Inside a partition, other bits identify the persons.
+            part = assign_slices(block, self.parts)
             types = ",".join(column.dtype.str for column in block)
             most = max(1, BLOB_BYTES // sum(column.dtype.itemsize for column in block))
             for at in np.unique(part).tolist():
@@ -128,7 +128,7 @@ class TaskCodes(CodedPart):
     def votes(self) -> bool:
         return self._votes
 
-    def coded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
+    def read_codes(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         table, places = stored_places(self.schema, columns)
         sizes = [self.schema.size(name) for name in stored_tables(self.schema)[table]]
         for batch in self._batches:
@@ -136,16 +136,16 @@ class TaskCodes(CodedPart):
             for fact, blob in zip(facts, batch.column("codes"), strict=True):
                 self.seen += fact["rows"]
                 if fact["rows"] and fact["table"] == table:
-                    yield batch_of(memoryview(blob.as_buffer()), fact["rows"], sizes, places, fact["weight"])
+                    yield decode_batch(memoryview(blob.as_buffer()), fact["rows"], sizes, places, fact["weight"])
 
 
 def encoding_task(encoding: Encoding) -> Task:
-    """Rows to codes."""
+    """Return rows to codes."""
     return guarded_task(encoding.encoded)
 
 
 def reading_task(parts: Sequence[Part], encoding: Encoding) -> Task:
-    """Numbers of parts of files to the codes of their rows."""
+    """Return numbers of parts of files to the codes of their rows."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         numbers = (number for batch in batches for number in batch.column(0).to_pylist())
@@ -168,7 +168,7 @@ def choosing_task(encoding: Encoding) -> Task:
 
 
 def _larger(batches: Iterator[Any]) -> Iterator[Any]:
-    """The same rows in fewer batches: each has a cost of its own."""
+    """Join rows to fewer batches, since each has overhead."""
     held, rows = list[Any](), 0
     for batch in batches:
         if not isinstance(batch, pa.RecordBatch):
@@ -197,11 +197,11 @@ def _gathered(batches: Iterator[Any]) -> Iterator[list[Any]]:
 def _codes_message(batch: CodeBatch, table: int = 0, persons: int = 0) -> Any:
     numbers = {"rows": pa.array([batch.rows], pa.int64()), "persons": pa.array([persons], pa.int64())}
     sort = {"table": pa.array([table], pa.int32()), "weight": pa.array([batch.weight], pa.int64())}
-    return pa.record_batch({**numbers, **sort, "codes": pa.array([blob_of(batch)], pa.binary())})
+    return pa.record_batch({**numbers, **sort, "codes": pa.array([encode_batch(batch)], pa.binary())})
 
 
 def answering_task(job: Job, schema: Schema, branches: int, *, votes: bool) -> Task:
-    """Codes to the answers of a job, after the number of rows they were worked out from."""
+    """Return the codes to the answers of a job, after the number of rows they were worked out from."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         part = TaskCodes(batches, schema, votes=votes)
@@ -213,7 +213,7 @@ def answering_task(job: Job, schema: Schema, branches: int, *, votes: bool) -> T
 
 
 def adding_task(branches: int) -> Task:
-    """Answers to their sums, branch by branch and chunk by chunk."""
+    """Return the task that adds up answers, branch by branch and chunk by chunk."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         totals: dict[tuple[int, int], Ints] = {}
@@ -228,11 +228,11 @@ def adding_task(branches: int) -> Task:
 
 
 def grouping_task(columns: Sequence[str], schema: Schema, groups: int, *, votes: bool) -> Task:
-    """Codes of the given columns sorted into groups by a hash: equal codes are in equal groups."""
+    """Return the codes of the given columns sorted into groups by a hash: equal codes are in equal groups."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         for codes in TaskCodes(batches, schema, votes=votes).code_matrix_batches(columns):
-            group = groups_of(codes, groups)
+            group = assign_groups(codes, groups)
             for part in np.unique(group).tolist():
                 mine = np.ascontiguousarray(codes[group == part])
                 blob = pa.array([mine.tobytes()], pa.binary())
@@ -244,7 +244,7 @@ def grouping_task(columns: Sequence[str], schema: Schema, groups: int, *, votes:
 
 
 def group_answering_task(job: GroupJob, branches: int) -> Task:
-    """Whole groups to the answers of a job."""
+    """Return the task from complete groups to the answers of a job."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         width = len(job.columns)
@@ -267,7 +267,7 @@ def add_chunk(totals: dict[tuple[int, int], Ints], key: tuple[int, int], sums: b
 
 
 def _chunks(branch: int, answers: Sequence[Ints]) -> Iterator[Any]:
-    """Answers, one after the other, in chunks; those without a count need not travel."""
+    """Yield answers in chunks; chunks without a count are not sent."""
     flat = np.concatenate([answer.ravel() for answer in answers])
     for chunk, start in enumerate(range(0, len(flat), CHUNK_CELLS)):
         sums = flat[start : start + CHUNK_CELLS]

@@ -1,7 +1,7 @@
-"""Public rules hold in every sample: rows that break one are drawn again, then mended, then replaced by others.
+"""Enforce public rules in every sample: rows that break one are drawn again, then repaired, then replaced by others.
 
-What a rule says stands in `sklar.schema.rules`; here, one file a family, is which rows obey it and how rows are mended.
-Nothing here looks at private rows. Start with `enforce`; `every` lists what is checked for each kind of rule.
+Rules are defined in `sklar.schema.rules`; each module here checks one family of rules and repairs rows. Private rows
+are never read here. Start with `enforce`; `every` maps each kind of rule to its check.
 """
 
 from sklar.sample.rules.enforce import enforce

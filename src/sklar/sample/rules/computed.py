@@ -1,4 +1,4 @@
-"""Columns that public rules compute from others of the same row, each after those it is computed from."""
+"""Compute columns that public rules derive from others of the same row, in order of dependence."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sklar.schema.numbers import Real
 from sklar.schema.rules import Function, Sum, computing_order
 from sklar.schema.table import Schema
 
-ROUNDING = 8.0
+SUM_TOLERANCE_ULPS = 8.0
 """Units in the last place by which a sum of reals without decimals may differ from one in another order."""
 
 
 def compute(schema: Schema, table: SampledTable) -> SampledTable:
-    """The table with every column that a rule computes."""
+    """Return the table with every column that a rule computes."""
     out = dict(table)
     for rule in computing_order(schema.rules):
         out[rule.gives] = apply_function(schema, rule, out) if isinstance(rule, Function) else add_up(schema, rule, out)
@@ -25,7 +25,7 @@ def compute(schema: Schema, table: SampledTable) -> SampledTable:
 
 
 def add_up(schema: Schema, rule: Sum, table: SampledTable) -> Values:
-    """The sum of the parts, null where one of them is; reals on decimals are added as integers of their last digit."""
+    """Return the sum of the parts, null where one of them is; reals with decimals are added as integers."""
     parts, factors = [table[name] for name in rule.needs], [factor for _, factor in rule.factors]
     null, total = np.logical_or.reduce([part.null for part in parts]), schema[rule.total]
     digits = _last_digit(schema, rule) if rule.exact and isinstance(total, Real) else None
@@ -43,7 +43,7 @@ def add_up(schema: Schema, rule: Sum, table: SampledTable) -> Values:
 
 
 def _last_digit(schema: Schema, rule: Sum) -> int | None:
-    """Digits after the point that the parts and the offset have; None if a part does not say."""
+    """Return the decimals of the parts and the offset; None if a part does not state them."""
     columns = [schema[name] for name in rule.needs]
     digits = [column.decimals if isinstance(column, Real) else 0 for column in columns]
     shown = next((d for d in range(16) if round(rule.offset, d) == rule.offset), None)
@@ -52,11 +52,13 @@ def _last_digit(schema: Schema, rule: Sum) -> int | None:
 
 
 def sum_holds(schema: Schema, rule: Sum, table: SampledTable) -> Mask:
-    """The rows whose total is the sum of its parts and a value of its column."""
+    """Return the rows whose total is the sum of its parts and a value of its column."""
     found, want = table[rule.total], add_up(schema, rule, table)
     lower, upper = schema[rule.total].span  # type: ignore[attr-defined]
     slack = 0.0
     if isinstance(schema[rule.total], Real):
-        slack = ROUNDING * np.spacing(np.max([np.abs(table[name].data) for name in rule.columns], axis=0).astype(float))
+        slack = SUM_TOLERANCE_ULPS * np.spacing(
+            np.max([np.abs(table[name].data) for name in rule.columns], axis=0).astype(float)
+        )
     inside = (np.abs(found.data - want.data) <= slack) & (found.data >= lower) & (found.data <= upper)
     return (found.null == want.null) & (found.null | inside)

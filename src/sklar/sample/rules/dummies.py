@@ -1,4 +1,4 @@
-"""Dummy columns of which one is set, back from the category that tells which."""
+"""One-hot dummy columns: decode them from a category, check them and repair them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sklar.schema.table import Schema
 
 
 def one_hot_holds(schema: Schema, rule: OneHot, table: SampledTable) -> Mask:
-    """The rows where as many columns are set as should be, and all are null or none is."""
+    """Return the rows with the required number of columns set, where all columns are null or none is."""
     nulls = np.array([table[name].null for name in rule.columns])
     count = np.sum([_is_set(schema[name], table[name]) for name in rule.columns], axis=0)
     return np.where(nulls.any(axis=0), nulls.all(axis=0), (count == 1) | (rule.at_most_one & (count == 0)))
 
 
 def keep_one(schema: Schema, rule: OneHot, table: SampledTable) -> SampledTable:
-    """Rows mended: the first column that is set stays so, the first of all if one must be; null as the first is."""
+    """Repair rows: keep the first column that is set (the first of all if one must be), and nulls of the first."""
     codes = np.full(len(table[rule.columns[0]].data), len(rule.columns) if rule.at_most_one else 0)
     for place in reversed(range(len(rule.columns))):
         codes[_is_set(schema[rule.columns[place]], table[rule.columns[place]])] = place
@@ -30,7 +30,7 @@ def keep_one(schema: Schema, rule: OneHot, table: SampledTable) -> SampledTable:
 
 
 def from_choice(by: Coordinates, part: DummyChoice, drawn: Values) -> tuple[dict[str, Values], Mask]:
-    """The dummy columns of a category, and the rows where none is set though one should be."""
+    """Return the dummy columns of a category, and the rows where none is set though one should be."""
     none = ~drawn.null & (drawn.data == len(part.columns))
     place = np.where(none & (not part.at_most_one), 0, drawn.data)
     columns = {n: switched(by.declared[n], place == at, drawn.null) for at, n in enumerate(part.columns)}
@@ -38,7 +38,7 @@ def from_choice(by: Coordinates, part: DummyChoice, drawn: Values) -> tuple[dict
 
 
 def switched(column: Column, on: Mask, null: Mask) -> Values:
-    """A dummy column that is set in some rows and null in others."""
+    """Return a dummy column that is set and null in the given rows."""
     off_code, on_code = switch_codes(column)
     codes: Ints = np.where(on, on_code, off_code)
     return decode_codes(column, codes if column.null_code is None else np.where(null, column.null_code, codes))

@@ -1,4 +1,4 @@
-"""What is checked for each kind of rule; of an expression, whether a row makes it false."""
+"""The check of each kind of rule, including expressions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sklar.schema.table import Schema
 
 
 def expression_holds(schema: Schema, rule: Expression, table: SampledTable) -> Mask:
-    """The rows where it is true, or a null leaves it open."""
+    """Return the rows where an expression is true, or unknown because of a null."""
     tree, rows = parse_expression(rule.text), row_count(table)
     found = evaluate_expression(tree, schema, lambda name: _known(schema, name, table), rows)
     return found.data.astype(bool) | found.unknown
@@ -53,10 +53,10 @@ HOLDS: dict[type, Callable[[Schema, Any, SampledTable], Mask]] = {
     Expression: expression_holds,
     Totals: totals_hold,
 }
-"""For each kind of rule, the rows that obey it; a null obeys every rule that speaks of it."""
+"""For each kind of rule, the function that returns the rows that obey it; nulls obey every rule."""
 
 
 def rules_hold(schema: Schema, table: SampledTable) -> Mask:
-    """The rows that obey all rules."""
+    """Return the rows that obey all rules."""
     held = (HOLDS[type(rule)](schema, rule, table) for rule in schema.rules)
     return reduce(np.logical_and, held, np.ones(row_count(table), bool))

@@ -1,4 +1,4 @@
-"""Columns that are functions of others: given by their argument, or overwritten wherever neither is null."""
+"""Columns that are functions of others: computed from their argument, or overwritten where neither is null."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from sklar.schema.table import Schema
 
 
 def function_holds(schema: Schema, rule: Function, table: SampledTable) -> Mask:
-    """The rows whose value is that of the function, if it lists one; a null obeys."""
+    """Return the rows whose value is that of the function, or for which it has none; nulls obey."""
     values = table[rule.column]
     listed, image = _images(schema[rule.of], rule, table[rule.of], values)
     return values.null | ~listed | (values.data == image)
 
 
 def apply_function(schema: Schema, rule: Function, table: SampledTable) -> Values:
-    """The column of a function; what was drawn of it, if anything, stays where the function says nothing.
+    """Return the column of a function; drawn values, if any, stay where the function is not defined.
 
-    A column that was not drawn is what a missing cell would be there: null if it may be, else `other` or its
+    A column that was not drawn has the value of a missing cell there: null if allowed, else `other` or its
     `missing_value`.
     """
     of = table[rule.of]
@@ -41,7 +41,7 @@ def apply_function(schema: Schema, rule: Function, table: SampledTable) -> Value
 
 
 def _images(of_column: Column, rule: Function, of: Values, values: Values) -> tuple[Mask, npt.NDArray[Any]]:
-    """The rows whose argument the function lists, and the value it gives there."""
+    """Return the rows whose argument the function lists, and the value it gives there."""
     pairs = {_parse_key(of_column, of, key): stored_value(values, value) for key, value in rule.pairs}
     keys = sorted(pairs)
     arguments = np.array(keys, dtype=of.data.dtype)
@@ -51,7 +51,7 @@ def _images(of_column: Column, rule: Function, of: Values, values: Values) -> tu
 
 
 def _parse_key(column: Column, of: Values, key: str) -> Any:
-    """How the value that a key of a function stands for is stored; the schema checked that it is a value."""
+    """Return the stored form of a key of a function; the schema has validated it."""
     if of.labels is not None:
         return of.labels.index(key)
     if isinstance(column, Boolean):

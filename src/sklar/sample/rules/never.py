@@ -14,17 +14,17 @@ from sklar.schema.table import Schema
 
 
 def never_holds(schema: Schema, rule: Never, table: SampledTable) -> Mask:
-    """The rows that do not have all of the values at once."""
+    """Return the rows that do not have all of the values at once."""
     return ~reduce(np.logical_and, (equals(table[name], value) for name, value in rule.pairs))
 
 
 def equals(values: Values, value: Label) -> Mask:
-    """The rows whose value is `value`; nulls are not."""
+    """Return the rows whose value is `value`; nulls are not."""
     if values.labels is not None and value not in values.labels:
         return np.zeros(len(values.data), bool)
     return ~values.null & (values.data == stored_value(values, value))
 
 
 def stored_value(values: Values, value: Label) -> Any:
-    """How a value of the schema is stored in an array of values."""
+    """Return the stored form of a value of the schema."""
     return values.labels.index(str(value)) if values.labels is not None else value

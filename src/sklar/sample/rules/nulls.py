@@ -1,4 +1,4 @@
-"""Columns that are null together, and filled only where other columns say so."""
+"""Columns that are null together, and filled only for some values of other columns."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from sklar.schema.table import Schema
 
 
 def together_holds(schema: Schema, rule: Together, table: SampledTable) -> Mask:
-    """The rows where all columns are null, or none is and the others allow it."""
+    """Return the rows where all columns are null, or none is and the others allow it."""
     nulls = np.array([table[name].null for name in rule.columns])
     return nulls.all(axis=0) | (~nulls.any(axis=0) & may_be_filled(rule, table))
 
 
 def may_be_filled(rule: Together, table: SampledTable) -> Mask:
-    """The rows where every other column has one of the values that the rule asks for."""
+    """Return the rows where the other columns have the values that the rule requires."""
     held = (reduce(np.logical_or, (equals(table[name], v) for v in values)) for name, values in rule.wanted)
     return reduce(np.logical_and, held, np.ones(row_count(table), bool))
 
@@ -30,10 +30,10 @@ def may_be_filled(rule: Together, table: SampledTable) -> Mask:
 def share_nulls(
     rule: Together, told_by: Mapping[str, Sequence[str]], drawn: SampledTable, rng: np.random.Generator
 ) -> SampledTable:
-    """Coordinates that are null together: the first decides, and what another lacks comes from a row that has it.
+    """Make coordinates null together: the first decides, and values that others lack are copied from other rows.
 
-    So the share of nulls is that of the first column, and the law of each other one given that it is filled stays. A
-    column may be told by several coordinates.
+    So the share of nulls is that of the first column, and the distribution of each other column given that it is filled
+    is unchanged. A column may depend on several coordinates.
     """
     null, out = drawn[told_by[rule.columns[0]][0]].null, dict(drawn)
     for column in rule.columns:
@@ -46,10 +46,9 @@ def share_nulls(
 
 
 def fill_only_where(rule: Together, table: SampledTable, rng: np.random.Generator) -> SampledTable:
-    """Values where the rule allows none move, all columns of a row together, to rows that lack them and may have them.
+    """Move values from rows where the rule allows none to rows that lack them, all columns of a row together.
 
-    As every filled row of the real table is one that may be, so many filled rows belong there, whatever the model
-    knew of it.
+    Every filled row of the real table is an allowed one, so this keeps the number of filled rows.
     """
     if not rule.wanted:
         return table

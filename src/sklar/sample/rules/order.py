@@ -1,4 +1,4 @@
-"""Rows where one column is at most another, and the smallest moves that make it so."""
+"""Rules that one column is at most another, and the smallest changes that make them hold."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy.typing as npt
 from sklar.arrays import Mask
 from sklar.sample.decode import SampledTable, Values
 from sklar.schema.columns import Column
-from sklar.schema.grid import ratio
+from sklar.schema.grid import get_ratio
 from sklar.schema.numbers import Integer, Ranged, Real
 from sklar.schema.rules import AtMost
 from sklar.schema.table import Schema
 
-ROUNDING = 4.0
-"""Units in the last place by which the difference of two reals may miss a limit that it meets."""
+DIFFERENCE_TOLERANCE_ULPS = 4.0
+"""Units in the last place by which rounding may move the difference of two reals over a limit."""
 
 
 def at_most_holds(schema: Schema, rule: AtMost, table: SampledTable) -> Mask:
-    """The rows where high lies above low by as much as the rule says, or either is null."""
+    """Return the rows where the difference of high and low is within the rule's limits, or either is null."""
     low, high = table[rule.low], table[rule.high]
     return low.null | high.null | _within(rule, low.data, high.data)
 
@@ -31,15 +31,15 @@ def _within(rule: AtMost, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> Mask
         return low <= high
     gap, slack = high - low, 0.0
     if gap.dtype.kind == "f":
-        slack = ROUNDING * np.spacing(np.maximum(np.abs(low), np.abs(high)).astype(np.float64))
+        slack = DIFFERENCE_TOLERANCE_ULPS * np.spacing(np.maximum(np.abs(low), np.abs(high)).astype(np.float64))
     held = gap >= rule.at_least - slack
     return held if rule.at_most is None else held & (gap <= rule.at_most + slack)
 
 
 def move_at_most(schema: Schema, table: SampledTable) -> SampledTable:
-    """Moves pairs that break a rule: low to where high can follow, then high into its reach.
+    """Move pairs that break a rule: low to where high can follow, then high within its limits.
 
-    Chains (a <= b <= c) need one pass a link; the caller checks what came of it.
+    Chains (a <= b <= c) need one pass per link; the caller checks the result.
     """
     rules = [rule for rule in schema.rules if isinstance(rule, AtMost)]
     moved = dict(table)
@@ -68,7 +68,7 @@ def _move_pair(schema: Schema, rule: AtMost, low: Values, high: Values) -> dict[
 
 
 def to_grid(column: Column, values: npt.NDArray[Any], *, up: bool) -> npt.NDArray[Any]:
-    """The nearest values above (or below) that the column can take."""
+    """Return the nearest values above (or below) that the column can take."""
     toward = np.ceil if up else np.floor
     if not isinstance(column, Real):
         step = (column.step or 1) if isinstance(column, Integer) else 1
@@ -76,13 +76,13 @@ def to_grid(column: Column, values: npt.NDArray[Any], *, up: bool) -> npt.NDArra
         return whole if step == 1 else (-(-whole // step) if up else whole // step) * step
     if column.unit is None:
         return values.astype(np.float64)
-    (over, under), step = ratio(column.unit), 1.0 if up else -1.0
+    (over, under), step = get_ratio(column.unit), 1.0 if up else -1.0
     shifted = toward(values * under / over)
     nearer = (shifted - step) * over / under  # the quotient is rounded, so the step before may do as well
     return np.where(nearer >= values if up else nearer <= values, nearer, shifted * over / under)
 
 
 def to_nearest(column: Column, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The nearest values that the column can take."""
+    """Return the nearest values that the column can take."""
     below, above = to_grid(column, values, up=False), to_grid(column, values, up=True)
     return np.where(values - below <= above - values, below, above)

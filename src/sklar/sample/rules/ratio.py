@@ -1,4 +1,4 @@
-"""Rows where one amount is a bounded multiple of another, and amounts moved so that they are."""
+"""Rules that one amount is a bounded multiple of another, and changes that make them hold."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sklar.schema.table import Schema
 
 
 def ratio_holds(schema: Schema, rule: Ratio, table: SampledTable) -> Mask:
-    """The rows where the column lies between the two multiples, or either is null."""
+    """Return the rows where the column lies between the two multiples, or either is null."""
     values, of = table[rule.column], table[rule.of]
     held = values.data >= rule.lower * of.data
     if rule.upper is not None:
@@ -27,9 +27,9 @@ def ratio_holds(schema: Schema, rule: Ratio, table: SampledTable) -> Mask:
 
 
 def within_ratio(column: Column, rule: Ratio, wanted: npt.NDArray[Any], of: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The values of the column nearest to those wanted that are such multiples of `of`, as far as there are any.
+    """Return the values of the column nearest to `wanted` that are allowed multiples of `of`, if there are any.
 
-    Where `of` is not known (nan), any value of the column will do.
+    Where `of` is unknown (nan), any value of the column is allowed.
     """
     lower, upper = cast(Ranged, column).span
     low = np.fmax(rule.lower * of, lower)
@@ -40,7 +40,7 @@ def within_ratio(column: Column, rule: Ratio, wanted: npt.NDArray[Any], of: npt.
 
 
 def keep_ratio(schema: Schema, rule: Ratio, table: SampledTable) -> SampledTable:
-    """Rows mended: the column moves to the nearest multiple that is allowed."""
+    """Repair rows: move the column to the nearest allowed multiple."""
     values, of = table[rule.column], table[rule.of]
     bad = ~ratio_holds(schema, rule, table)
     data = values.data.copy()

@@ -1,4 +1,4 @@
-"""Samples with public totals: rows are taken while every total has room for them, the rest is asked for by value."""
+"""Samples with public totals: rows are accepted until every total is reached, the rest is drawn by value."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from sklar.schema.rules import Totals
 from sklar.schema.table import Schema
 
 Draw = Callable[[int, Mapping[str, Any]], SampledTable]
-"""Draws so many rows that obey all other rules and these conditions."""
+"""Draws a number of rows that obey all other rules and these conditions."""
 
-ROUNDS = 6
-"""Rounds of fresh rows before values are asked for one by one: with totals near the model's own, two or three do."""
-MATCHINGS = 5
-"""Ways in which the values that are missing in several columns are put together before the totals are given up."""
-SMALLEST_ROUND = 2_000
-"""Rows of a round, at least: few are cheap, and each may fit."""
+FRESH_ROUNDS = 6
+"""Rounds of fresh rows before rows are drawn value by value: with totals near the model's own, two or three suffice."""
+MAX_MATCHINGS = 5
+"""Random combinations of the missing values of several columns that are tried before totals are given up."""
+MIN_ROUND_ROWS = 2_000
+"""Minimum number of rows of a round: they are cheap, and each may fit."""
 
 
 def totals_hold(schema: Schema, rule: Totals, table: SampledTable) -> Mask:
-    """The rows whose value is listed with a count above 0."""
+    """Return the rows whose value is listed with a count above 0."""
     values = _values(schema, rule, table)
     return ~table[rule.column].null & np.isin(values, [key for key, count in _counts(schema, rule).items() if count])
 
 
 def quotas(schema: Schema, rule: Totals, rows: int) -> dict[Any, int]:
-    """How many of so many rows have each value: in proportion to the counts, by largest remainders."""
+    """Distribute a number of rows over the values in proportion to the counts, by largest remainders."""
     counts = _counts(schema, rule)
     whole = {value: rows * count // rule.total for value, count in counts.items()}
     rest = sorted(counts, key=lambda value: -(rows * counts[value] % rule.total))
@@ -43,27 +43,27 @@ def quotas(schema: Schema, rule: Totals, rows: int) -> dict[Any, int]:
 
 
 def meet_totals(schema: Schema, table: SampledTable, draw: Draw, rng: np.random.Generator) -> SampledTable:
-    """The table with rows exchanged for others until it has the totals of the schema.
+    """Return the table with rows exchanged for others until it has the totals of the schema.
 
     Raises:
-        UnsupportedConditionError: The model has no rows with a value that the totals ask for.
+        UnsupportedConditionError: The model has no rows with a value that the totals require.
     """
     rules = [rule for rule in schema.rules if isinstance(rule, Totals)]
     rows = row_count(table)
     room = [Counter(quotas(schema, rule, rows)) for rule in rules]
     kept = [take(table, _fitting(schema, rules, table, room))]
-    for _ in range(ROUNDS):
+    for _ in range(FRESH_ROUNDS):
         missing = sum(room[0].values())
         if not missing:
             return concatenate(kept)
-        fresh = draw(max(missing, SMALLEST_ROUND), {})
+        fresh = draw(max(missing, MIN_ROUND_ROWS), {})
         kept.append(take(fresh, rng.permutation(_fitting(schema, rules, fresh, room))))
     kept += _by_value(schema, rules, room, draw, rng)
     return concatenate(kept)
 
 
 def _fitting(schema: Schema, rules: Sequence[Totals], table: SampledTable, room: Sequence[Counter[Any]]) -> Ints:
-    """Rows, in their order, that every total has room for; the room is taken."""
+    """Return rows, in order, that fit into every total, and reduce the remaining totals."""
     columns = [_values(schema, rule, table).tolist() for rule in rules]
     chosen: list[int] = []
     for row, values in enumerate(zip(*columns, strict=True)):
@@ -77,9 +77,9 @@ def _fitting(schema: Schema, rules: Sequence[Totals], table: SampledTable, room:
 def _by_value(
     schema: Schema, rules: Sequence[Totals], room: Sequence[Counter[Any]], draw: Draw, rng: np.random.Generator
 ) -> list[SampledTable]:
-    """Rows with the values that are still missing, put together at random where several columns have totals."""
+    """Draw rows with the values that are still missing, combined at random if several columns have totals."""
     lists = [[value for value, count in left.items() for _ in range(count)] for left in room]
-    for attempt in range(MATCHINGS if len(rules) > 1 else 1):
+    for attempt in range(MAX_MATCHINGS if len(rules) > 1 else 1):
         places = [rng.permutation(len(lists[0])) for _ in lists]
         wanted = Counter(zip(*([values[i] for i in at] for values, at in zip(lists, places, strict=True)), strict=True))
         try:
@@ -88,18 +88,18 @@ def _by_value(
                 for values, count in wanted.items()
             ]
         except UnsupportedConditionError:
-            if attempt + 1 < MATCHINGS and len(rules) > 1:
+            if attempt + 1 < MAX_MATCHINGS and len(rules) > 1:
                 continue
             asked = "; ".join(rule.describe() for rule in rules)
             raise UnsupportedConditionError(
-                f"the model has too few rows with the values that the totals ask for ({asked}); check the totals, and "
+                f"the model has too few rows with the values that the totals require ({asked}); check the totals, and "
                 "that they agree with the other rules."
             ) from None
     raise AssertionError
 
 
 def _counts(schema: Schema, rule: Totals) -> dict[Any, int]:
-    """Counts by the value as rows have it."""
+    """Return counts by value, in the form of sampled rows."""
     column = schema[rule.column]
     if isinstance(column, Boolean):
         return {key.lower() == "true": int(count) for key, count in rule.pairs}
@@ -108,6 +108,6 @@ def _counts(schema: Schema, rule: Totals) -> dict[Any, int]:
 
 
 def _values(schema: Schema, rule: Totals, table: SampledTable) -> np.ndarray:
-    """The values of the column as rows have them."""
+    """Return the values of the column, with labels as text."""
     values = table[rule.column]
     return values.data if values.labels is None else np.array(values.labels)[values.data]

@@ -14,12 +14,12 @@ from sklar.schema.numbers import Integer, Ranged, Real
 
 Known = tuple[npt.NDArray[Any], Mask]
 """Values inside their bounds, and which are null."""
-TINIEST = 1e-300
-"""Stands for the width of a range of one value, so that nothing is divided by zero."""
+MIN_RANGE = 1e-300
+"""Least width of a range, which avoids a division by zero for a range of one value."""
 
 
 def pair_codes(by: Coordinates, part: Difference | Quotient) -> Callable[[Known, Known], npt.NDArray[Any]]:
-    """What computes the codes of a difference or a ratio from values of the anchor and the column, and their nulls."""
+    """Return the function that computes codes of a difference or ratio from the anchor, the column and their nulls."""
     column = cast("Integer | Real", by.schema[part.name])
     dtype = np.min_scalar_type(max(column.size - 1, 0))
     place = _length(by, part) if isinstance(part, Difference) else _ratio(by, part)
@@ -50,7 +50,7 @@ def _ratio(by: Coordinates, part: Quotient) -> Callable[..., npt.NDArray[Any]]:
         found = np.full(len(value), part.least)
         with np.errstate(all="ignore"):  # what a library warns of may depend on one row
             np.divide(value, anchor, out=found, where=anchor > 0)
-        alone = part.least + (value - start) / max(end - start, TINIEST) * (part.most - part.least)
+        alone = part.least + (value - start) / max(end - start, MIN_RANGE) * (part.most - part.least)
         return np.clip(np.where(unknown, alone, found), part.least, part.most)
 
     return ratio

@@ -1,4 +1,4 @@
-"""Differences of ordered columns: which are taken, from which end, and on cells that grow outwards."""
+"""Differences of ordered columns and ratios of amounts: which are taken, and on which cells."""
 
 from __future__ import annotations
 
@@ -6,28 +6,30 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import cast
 
-from sklar.schema.columns import Column, fresh_name
-from sklar.schema.coordinates.parts import Difference
+from sklar.schema.columns import Column, make_fresh_name
+from sklar.schema.coordinates.parts import Difference, Quotient
 from sklar.schema.numbers import Integer, Ranged, Real
 from sklar.schema.rules.order import AtMost, root_of
+from sklar.schema.rules.ratio import Ratio
 
-LENGTH_CELLS = 60
-"""Most cells of a difference. So few are counted cell by cell, in one look, so that short lengths come out exactly: of
-up to 3,650 each below 14 has a cell of its own, and longer ones are known to a seventh. More cells are looked at twice,
-the first time coarsely, which tells more about the shape of a tail and less about single short lengths."""
-FINEST = 1 << 20
-"""Units of a difference of reals that declare no decimals."""
-WIDEST = 2**62
-"""Wider ranges of integers are not subtracted from each other, since the difference might not be a 64-bit integer."""
+MAX_LENGTH_CELLS = 60
+"""Most cells of a difference. This number is measured cell by cell in one step, so that short lengths are exact: of
+lengths up to 3,650 each below 14 has its own cell, and longer ones are known to a seventh. With more cells they are
+measured in two steps, coarsely first, which shows more of the tail and less of single short lengths."""
+MAX_REAL_UNITS = 1 << 20
+"""Number of units of a difference of reals that declare no decimals."""
+MAX_SUBTRACTED_RANGE = 2**62
+"""Largest bounds of integers that are subtracted: beyond it the difference might exceed 64 bits."""
 
 
-def order_differences(
+def find_differences(
     columns: Mapping[str, Column], rules: Sequence[AtMost], free: AbstractSet[str]
 ) -> list[Difference]:
-    """The differences that stand for columns, in the order in which the columns are computed.
+    """Return the differences that stand for columns, in the order in which the columns are computed.
 
     Rules whose columns are free, and that close no circle, make up trees. Each is rooted at its first
-    column that is never null (the first of all, if there is none), and every other column is told from its neighbour.
+    column that is never null (the first of all, if there is none), and every other column is a difference from its
+    neighbour.
     """
     links: dict[str, list[AtMost]] = {}
     tree: dict[str, str] = {}
@@ -47,26 +49,22 @@ def order_differences(
     return [step for root in roots.values() for step in _walk(columns, links, root)]
 
 
-def difference_column(columns: Mapping[str, Column], part: Difference) -> Column:
-    """The column of a difference: fine near its smallest value, coarser outwards."""
+def make_difference_column(columns: Mapping[str, Column], part: Difference) -> Column:
+    """Return the column of a difference: fine near its smallest value, coarser outwards."""
     column, nullable = cast(Ranged, columns[part.column]), _nullable(columns[part.column])
     most = part.most
     if _nullable(columns[part.anchor]):  # then the distance from the end of the column's own range stands in
         most = max(most, part.least + (column.span[1] - column.span[0]))
     if not isinstance(column, Real) and not isinstance(columns[part.anchor], Real):
-        return _whole_lengths(int(part.least), int(most), _common_step(column, columns[part.anchor]), nullable)
-    scale = FINEST / (most - part.least) if part.decimals is None else 10.0**part.decimals
-    starts = [part.least + edge / scale for edge in growing_edges(round((most - part.least) * scale))[:-1]]
+        least, most, step = int(part.least), int(most), _common_step(column, columns[part.anchor])
+        whole = [least + edge * step for edge in make_growing_edges((most - least) // step)[:-1]]
+        return Integer(least, most, edges=[*whole, most + 1], step=None if step == 1 else step, nullable=nullable)
+    scale = MAX_REAL_UNITS / (most - part.least) if part.decimals is None else 10.0**part.decimals
+    starts = [part.least + edge / scale for edge in make_growing_edges(round((most - part.least) * scale))[:-1]]
     if part.decimals is not None:
         starts = [round(start, part.decimals) for start in starts]
     edges = [*dict.fromkeys(start for start in starts if start < most), float(most)]
     return Real(part.least, most, edges=edges, decimals=part.decimals, nullable=nullable)
-
-
-def _whole_lengths(least: int, most: int, step: int, nullable: bool) -> Integer:
-    """Whole differences, or multiples of a step."""
-    edges = [least + edge * step for edge in growing_edges((most - least) // step)[:-1]]
-    return Integer(least, most, edges=[*edges, most + 1], step=None if step == 1 else step, nullable=nullable)
 
 
 def _common_step(*columns: Column) -> int:
@@ -74,20 +72,20 @@ def _common_step(*columns: Column) -> int:
     return steps.pop() or 1 if len(steps) == 1 else 1
 
 
-def growing_edges(last: int) -> list[int]:
-    """Starts of cells over 0, 1, ..., last, and the end of the last one: as fine as the number of cells allows."""
+def make_growing_edges(last: int) -> list[int]:
+    """Return the starts of cells over 0, 1, ..., last, and the end of the last: as fine as their number allows."""
     fine = max(last, 1)
     edges = _edges(last, fine)
-    while len(edges) > LENGTH_CELLS + 1:
-        fine = min(fine - 1, LENGTH_CELLS)
+    while len(edges) > MAX_LENGTH_CELLS + 1:
+        fine = min(fine - 1, MAX_LENGTH_CELLS)
         edges = _edges(last, fine)
     return edges
 
 
 def _edges(last: int, fine: int) -> list[int]:
-    """Cells of one unit below 2 * fine, then wider by 1 / fine each (by half of it all, if fine is 0)."""
+    """Return edges of cells of one unit below 2 * fine, then wider by 1 / fine each (by half of all, if fine is 0)."""
     edges, at = list[int](), 0
-    while at <= last and len(edges) <= LENGTH_CELLS + 1:
+    while at <= last and len(edges) <= MAX_LENGTH_CELLS + 1:
         edges.append(at)
         at += max(1, at // fine if fine else 2 * at)
     return [*edges, last + 1]
@@ -101,11 +99,11 @@ def _can_subtract(columns: Mapping[str, Column], rule: AtMost) -> bool:
     wide = least < most if isinstance(low, Real) or isinstance(high, Real) else _common_step(low, high) <= most - least
     fixed = least == most == rule.at_most and not isinstance(low, Real) and not isinstance(high, Real)
     possible = wide or (fixed and least % _common_step(low, high) == 0)  # a fixed amount is a difference of one value
-    return possible and all(abs(end) < WIDEST for column in (low, high) for end in column.span)
+    return possible and all(abs(end) < MAX_SUBTRACTED_RANGE for column in (low, high) for end in column.span)
 
 
 def _walk(columns: Mapping[str, Column], links: Mapping[str, Sequence[AtMost]], root: str) -> list[Difference]:
-    """Every column of a tree from its neighbour nearer to the root."""
+    """Return the difference of every column of a tree from its neighbour nearer to the root."""
     steps, seen, waiting = list[Difference](), {root}, [root]
     while waiting:
         anchor = waiting.pop(0)
@@ -126,7 +124,7 @@ def _difference(columns: Mapping[str, Column], rule: AtMost, anchor: str, column
         least, most = -(-int(least) // step) * step, int(most) // step * step
     digits = [end.decimals if isinstance(end, Real) else 0 for end in (low, high)]
     return Difference(
-        name=fresh_name(columns, f"{rule.high} - {rule.low}"),
+        name=make_fresh_name(columns, f"{rule.high} - {rule.low}"),
         column=column,
         anchor=anchor,
         above=column == rule.high,
@@ -138,3 +136,47 @@ def _difference(columns: Mapping[str, Column], rule: AtMost, anchor: str, column
 
 def _nullable(column: Column) -> bool:
     return column.null_code is not None
+
+
+MAX_EQUAL_CELL_RANGE = 50.0
+"""Widest range of ratios with equal cells, which are fine enough for any price or rate; wider ranges have cells that
+grow outwards, as differences have."""
+
+
+def find_quotients(columns: Mapping[str, Column], rules: Sequence[Ratio], free: AbstractSet[str]) -> list[Quotient]:
+    """Return the ratios that stand for columns, in the order in which the columns are computed.
+
+    A column uses the first of its rules that bounds its ratio from above, unless that would make a cycle.
+    """
+    chosen: dict[str, Quotient] = {}
+    for rule in rules:
+        known = {rule.column, rule.of} <= free and rule.column not in chosen
+        if known and not _comes_from(chosen, rule.of, rule.column):
+            reach = rule.reach(cast(Ranged, columns[rule.column]), cast(Ranged, columns[rule.of]))
+            if reach is not None:
+                name = make_fresh_name(columns, f"{rule.column} / {rule.of}")
+                chosen[rule.column] = Quotient(
+                    name=name, column=rule.column, anchor=rule.of, least=reach[0], most=reach[1], rule=rule
+                )
+    return sorted(chosen.values(), key=lambda one: _depth(chosen, one.column))
+
+
+def make_quotient_column(columns: Mapping[str, Column], part: Quotient) -> Column:
+    """Return the column of a ratio; its bounds have cells of their own, for amounts exactly at a bound."""
+    nullable = columns[part.column].null_code is not None
+    if part.most - part.least <= MAX_EQUAL_CELL_RANGE:
+        return Real(part.least, part.most, nullable=nullable)
+    unit = (part.most - part.least) / MAX_REAL_UNITS
+    edges = [part.least + unit * edge for edge in make_growing_edges(MAX_REAL_UNITS)[:-1]]
+    return Real(part.least, part.most, edges=[*edges[:-1], part.most], nullable=nullable)
+
+
+def _comes_from(chosen: Mapping[str, Quotient], name: str, column: str) -> bool:
+    """Return whether a column is computed, by ratios, from another one."""
+    while name != column and name in chosen:
+        name = chosen[name].anchor
+    return name == column
+
+
+def _depth(chosen: Mapping[str, Quotient], name: str) -> int:
+    return 0 if name not in chosen else 1 + _depth(chosen, chosen[name].anchor)

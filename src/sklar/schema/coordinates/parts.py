@@ -1,4 +1,4 @@
-"""The kinds of coordinates, as data: what each is called and which declared columns it is computed from."""
+"""The kinds of coordinates, as data: their names and the declared columns that they are computed from."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quotient:
-    """How many times its anchor a column is; the column itself is computed from the two.
+    """The ratio of a column to its anchor; the column itself is computed from the two.
 
     Where the anchor is null, the place of the column in its own range, laid over the range of ratios, stands in; where
     the anchor is 0, the smallest ratio does.
@@ -59,7 +59,7 @@ class Quotient:
     Attributes:
         least: Smallest ratio.
         most: Largest ratio.
-        rule: What a column that is put together again must obey.
+        rule: The rule that a recomputed column must obey.
     """
 
     name: str
@@ -108,7 +108,7 @@ class CalendarPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsOfPerson:
-    """How many rows of its person are used, for each row: no column tells it, but the person that the row belongs to.
+    """The number of used rows of a row's person; it is computed from the person's rows, not from a column.
 
     A person's rows share one vote, so a model of votes has persons with many rows as often as others. Rows come back
     in proportion by this number.
@@ -131,9 +131,9 @@ class View:
     """One of several tables that a fit measures side by side.
 
     Attributes:
-        name: What it is called, before the names of its columns.
+        name: Its name, used as a prefix of the names of its columns.
         by: Its own coordinates.
-        known: Those of them that are known whenever a row of it is drawn, where its model is to join them first.
+        known: Those of them that are given when a row of it is drawn, where its model is to join them first.
     """
 
     name: str
@@ -141,7 +141,7 @@ class View:
     known: frozenset[str] = frozenset()
 
     def full(self, column: str) -> str:
-        """The name of one of its coordinates among those of all tables."""
+        """Return the name of one of its coordinates among those of all tables."""
         return f"{self.name}: {column}"
 
 
@@ -154,7 +154,7 @@ class Coordinates:
         schema: Coordinates as columns; the declared schema itself where no rule changes anything.
         parts: What each modelled column of `schema` is, in its order.
         steps: The parts from which declared columns are computed back, each after those that give its sources.
-        views: The tables that tell persons whose rows are linked, which then have the parts; else none.
+        views: The tables of persons whose rows are linked, which then have the parts; else none.
     """
 
     declared: Schema
@@ -169,7 +169,7 @@ class Coordinates:
         return {part.name: part for part in self.parts}
 
     def sources_of(self, parts: Iterable[Coordinate]) -> tuple[str, ...]:
-        """Declared columns that must be read for some coordinates."""
+        """Return the declared columns that must be read for some coordinates."""
         return tuple(dict.fromkeys(name for part in parts for name in part.sources))
 
     @property
@@ -183,7 +183,7 @@ class Coordinates:
 
     @property
     def rows_of_person(self) -> str | None:
-        """The coordinate that tells how many rows a row's person has; None where each row has a vote of its own."""
+        """The coordinate with the number of rows of a row's person; None where each row has a vote of its own."""
         return next((part.name for part in self.parts if isinstance(part, RowsOfPerson)), None)
 
     @property
@@ -192,17 +192,17 @@ class Coordinates:
         return self.schema is self.declared
 
     @property
-    def told_by(self) -> dict[str, str]:
-        """For each declared column that is not computed, the coordinate that tells it; of a calendar, its line."""
-        told = {part.name: part.name for part in self.parts if isinstance(part, Same)}
+    def coordinate_of_column(self) -> dict[str, str]:
+        """For each declared column that is not computed, its coordinate; for a datetime with a calendar, its line."""
+        found = {part.name: part.name for part in self.parts if isinstance(part, Same)}
         for step in self.steps:
-            told |= dict.fromkeys(step.columns if isinstance(step, DummyChoice) else (step.column,), step.name)
-        return told | {column: parts[0].name for column, parts in self.dated.items()}
+            found |= dict.fromkeys(step.columns if isinstance(step, DummyChoice) else (step.column,), step.name)
+        return found | {column: parts[0].name for column, parts in self.dated.items()}
 
-    def telling(self, name: str) -> str:
-        """The coordinate that tells most of a declared column: its own, or that of the first column it depends on."""
-        told = self.told_by
+    def find_coordinate(self, name: str) -> str:
+        """Return the coordinate of a declared column, or that of the first column it is computed from."""
+        known = self.coordinate_of_column
         needs = {rule.gives: rule.needs for rule in computing_order(self.declared.rules)}
-        while name not in told and name in needs:
+        while name not in known and name in needs:
             name = needs[name][0]
-        return told.get(name, name)
+        return known.get(name, name)

@@ -1,4 +1,4 @@
-"""Tables of their own that one fit measures side by side: the first rows of persons, and their steps."""
+"""Several tables that one fit measures side by side: the first rows of persons, and their transitions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class JoinedSchema(Schema):
         self.views = tuple(views)
 
 
-def joined_coordinates(schema: Schema, views: Sequence[View]) -> Coordinates:
-    """The coordinates of a schema whose persons are told by several tables."""
+def join_coordinates(schema: Schema, views: Sequence[View]) -> Coordinates:
+    """Return the coordinates of a schema whose persons are described by several tables."""
     return Coordinates(declared=schema, schema=JoinedSchema(views), parts=(), views=tuple(views))
 
 
 def views_of(schema: Schema) -> tuple[View, ...]:
-    """The tables behind a schema of coordinates; none if it is one table."""
+    """Return the tables behind a schema of coordinates; none if it is one table."""
     return schema.views if isinstance(schema, JoinedSchema) else ()

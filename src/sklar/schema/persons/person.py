@@ -1,4 +1,4 @@
-"""Who a person is: the column that tells persons apart, how many rows of each are used, and how they count."""
+"""Persons: the column that identifies them, the number of rows of each that are used, and their weights."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from sklar.schema.rules import AtMost, Expression, Never, Ratio, Rule
 PAY_ROWS = "pay"
 """Stands for a bound on rows that is to be measured first."""
 PERSON_KEY, PERSON_ROWS, PERSON_STATIC = "person.key", "person.rows", "person.static"
-"""What the key, the bound, and the columns that never change are called among facts."""
-MOST_ROWS = 1000
-"""Most rows of a person that may be used: a vote is shared out in steps of 2^-20, so 1,000 rows still get equal parts
-to within a thousandth; and tables with the number of rows as a column stay small."""
+"""Names of the key, the bound and the static columns among facts."""
+MAX_ROWS_USED = 1000
+"""Most rows of a person that may be used: a vote is divided in steps of 2^-20, so 1,000 rows still get equal parts to
+within a thousandth; and tables with the number of rows as a column stay small."""
 WEIGHTS = ("votes", "rows")
 SOURCES = ("assumed", "public", "measured", "from-rows")
 STEP_RULES = (AtMost, Ratio, Never, Expression)
 """Kinds of rules across rows."""
-MOST_NAMED = 120
-"""Signs of texts that stand for no key, up to which they are part of the name of a unit in full."""
+MAX_NULL_TEXT = 120
+"""Longest list of null texts that is part of the name of a unit in full; longer ones are hashed."""
 NOT_IN_FILES = "/\\\0"
-"""Signs that lead out of a folder, or that end a name."""
+"""Characters that lead out of a folder, or that end a name."""
 ORDERED_KINDS = ("integer", "real", "datetime", "ordinal")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parents:
-    """A table of its own for what never changes about persons.
+    """A separate table for the static columns of persons.
 
     Attributes:
-        table: What the table of parents is called.
+        table: Name of the table of parents.
         key: Its key.
-        rows: What the table of their rows is called.
+        rows: Name of the table of their rows.
     """
 
     table: str
@@ -43,10 +43,10 @@ class Parents:
     rows: str
 
     def faults(self) -> list[str]:
-        """Everything that is wrong with the names: files of an output folder are called as the tables are."""
+        """List all faults of the names: files of an output folder are called as the tables are."""
         said = [f"{what} must be a name" for what in ("table", "key", "rows") if not _is_name(getattr(self, what))]
         if not said and any(name in (".", "..") or set(name) & set(NOT_IN_FILES) for name in (self.table, self.rows)):
-            said.append("a table has a name that a file can have: without / and \\, and not . or ..")
+            said.append("a table needs a name that a file can have: without / and \\, and not . or ..")
         if not said and self.table == self.rows:
             said.append("table and rows are two tables: give them two names")
         return [f"parents: {one}" for one in said]
@@ -57,20 +57,20 @@ class Person:
     """All rows with one key are one person; rows without a key are left out.
 
     Attributes:
-        key: The column that tells persons apart. It is read to group rows, is never modelled and never leaves.
+        key: The column that identifies persons. It is read to group rows, is never modelled and never leaves.
         rows: The most rows of a person that are used, from 1 to 1,000; "pay" has the bound measured first.
         order: A column of numbers, times or ordered values: of a person with more rows the first ones in this order are
-            used. Ties, and all rows without an order, are told apart by a keyed hash of the row.
-        weights: "votes": the rows of a person share one vote, so that noise is that of one row a person. "rows": each
-            row counts one, and noise grows with `rows`.
+            used. Ties, and all rows without an order, are ordered by a keyed hash of the row.
+        weights: "votes": the rows of a person share one vote, so that noise is that of one row per person. "rows":
+            each row has weight 1, and noise grows with `rows`.
         static: Columns that never change within a person, where rows are linked.
         steps: Rules across rows, where rows are linked: "previous income" is the income of the row before. A `Never` of
             values of the row before alone says what no row comes after, as {"previous vital": "died"}.
-        linked: Whether rows of a person are told as following one another, so that samples come as persons; by default
-            wherever there is an order, rows share a vote and a person has 64 of them at most.
+        linked: Whether rows are modelled as longitudinal data, so that samples come as persons; by default if there is
+            an order, rows share a vote and a person has at most 64 of them.
         parents: The names of two tables, where what never changes stands in one of its own; `Tables` sets it.
         source: "assumed", "public", "measured" where the bound was paid for, or "from-rows" for what a draft proposes
-            and nobody has confirmed.
+            and no one has confirmed.
     """
 
     key: str
@@ -95,13 +95,13 @@ class Person:
 
     @property
     def name(self) -> str:
-        """What tells persons apart."""
+        """The name of the key of persons."""
         return self.key if self.parents is None else f"{self.parents.table}.{self.parents.key}"
 
-    def named_without(self, null_values: Sequence[str]) -> str:
-        """The same, with the texts that stand for no key: promises about persons by other names do not add up."""
+    def name_without(self, null_values: Sequence[str]) -> str:
+        """Return the name with the texts that stand for no key: losses for units of different names do not add up."""
         nulls = ", ".join(map(ascii, sorted(set(null_values))))
-        if len(nulls) > MOST_NAMED:
+        if len(nulls) > MAX_NULL_TEXT:
             nulls = f"texts of SHA-256 {hashlib.sha256(nulls.encode()).hexdigest()[:16]}"
         return f"{self.name} without {nulls}" if nulls else self.name
 
@@ -112,13 +112,13 @@ class Person:
         return self.rows
 
     def faults(self, columns: Mapping[str, Column]) -> list[str]:
-        """Everything that is wrong with it, given the columns of its table."""
+        """List all faults of it, given the columns of its table."""
         faults = [] if _is_name(self.key) else ["key must be the name of a column"]
         if not faults and self.key in columns and columns[self.key].modelled:
             faults.append(f"the key '{self.key}' is a modelled column; make it kind 'id': a key is never modelled")
-        whole = type(self.rows) is int and 1 <= self.rows <= MOST_ROWS
+        whole = type(self.rows) is int and 1 <= self.rows <= MAX_ROWS_USED
         if not whole and self.rows != PAY_ROWS:
-            faults.append(f'rows must be a whole number from 1 to {MOST_ROWS:,}, or "pay"')
+            faults.append(f'rows must be a whole number from 1 to {MAX_ROWS_USED:,}, or "pay"')
         if self.rows == PAY_ROWS and self.weights == "rows":
             faults.append("rows can be paid for with weights = 'votes' only: else the noise of paying depends on them")
         if self.order is not None and not _is_ordered(columns, self.order):
@@ -140,15 +140,15 @@ class Person:
         return faults
 
     def describe(self) -> str:
-        """In a few words."""
+        """Describe the person in a few words."""
         rows = "a number of rows to be paid for" if self.rows == PAY_ROWS else f"at most {self.rows} rows"
         order = "" if self.order is None else f", the first by '{self.order}'"
         share = "which share one vote" if self.shares_vote else "each of which counts one"
         return f"one value of '{self.key}' is one person, of whom {rows} are used{order}, {share}"
 
 
-def entry_of(person: Person) -> dict[str, Any]:
-    """A person as a table of a schema file; defaults are left out."""
+def make_person_entry(person: Person) -> dict[str, Any]:
+    """Return a person as a table of a schema file; defaults are left out."""
     entry: dict[str, Any] = {"key": person.key, "rows": person.rows}
     if person.order is not None:
         entry["order"] = person.order
@@ -165,13 +165,13 @@ def entry_of(person: Person) -> dict[str, Any]:
     return entry
 
 
-def declared_of(person: Person) -> dict[str, Any]:
-    """What is said of a person before anything is measured: all but the bound, which may be paid for."""
-    return {name: said for name, said in entry_of(person).items() if name not in ("rows", "source")}
+def list_declared(person: Person) -> dict[str, Any]:
+    """Return what is stated of a person before any measurement: all but the bound, which may be paid for."""
+    return {name: said for name, said in make_person_entry(person).items() if name not in ("rows", "source")}
 
 
-def person_from(entry: object, faults: list[str]) -> Person | None:
-    """A person from a table of a schema file; what is wrong with its form is added to the faults."""
+def parse_person(entry: object, faults: list[str]) -> Person | None:
+    """Return a person from a table of a schema file; what is wrong with its form is added to the faults."""
     known = {
         "key": str,
         "rows": (int, str),

@@ -1,4 +1,4 @@
-"""Two tables with a key between them: parents, and rows that belong to them. Together they tell persons."""
+"""Two tables with a key between them: parents, and rows that belong to them. Together they describe persons."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from sklar.errors import SchemaError, UsageError
 from sklar.schema.columns import Column, Id
-from sklar.schema.persons.linked import links
+from sklar.schema.persons.linked import has_linked_rows
 from sklar.schema.persons.person import Parents, Person
 from sklar.schema.table import Schema
 
@@ -21,7 +21,7 @@ class Tables:
     """Schemas of a table of parents and of a table of rows that belong to them; the parents are the persons protected.
 
     The schema of the rows may have a `Person` of its own: how many rows of a parent are used, their order, and rules
-    across rows. Without one, at most ten are used, in an order that tells nothing.
+    across rows. Without one, at most ten are used, in a random order.
 
     Attributes:
         schema: Both tables as one schema of persons: columns of the parents are static. Its text is that of the tables.
@@ -41,12 +41,12 @@ class Tables:
         if faults:
             raise SchemaError(faults)
         ((child, (key, _)),) = keys.items()
-        self.schema = _joined(tables[person], tables[child], Parents(
+        self.schema = _join_schemas(tables[person], tables[child], Parents(
             table=person, key=_key_of(tables[person], key), rows=child), key)  # fmt: skip
 
     @classmethod
     def of(cls, schema: Schema) -> Tables:
-        """The tables of a schema that says that parents have a table of their own."""
+        """Return the tables of a schema that says that parents have a table of their own."""
         if schema.person is None or schema.person.parents is None:
             raise UsageError("the schema is that of one table: it names no parents")
         found = object.__new__(cls)
@@ -79,21 +79,17 @@ class Tables:
 
 
 def table_schemas(schema: Schema) -> dict[str, Schema]:
-    """The schemas of the two tables by name, as samples have them: the parents' with their key, without rules."""
+    """Return the schemas of the two tables by name, as in samples: the parents' with their key, without rules."""
     person = schema.person
     assert person is not None and person.parents is not None
-    parents: dict[str, Column] = {person.parents.key: Id(prefix=_prefix(schema[person.key]))}
+    parents: dict[str, Column] = {person.parents.key: Id(prefix=getattr(schema[person.key], "prefix", ""))}
     parents |= {name: column for name, column in schema.items() if name in person.static}
     rows = {name: column for name, column in schema.items() if name not in person.static}
     return {person.parents.table: Schema(parents), person.parents.rows: Schema(rows)}
 
 
-def _prefix(column: Column) -> str:
-    return column.prefix if isinstance(column, Id) else ""
-
-
-def _joined(parents: Schema, rows: Schema, names: Parents, key: str) -> Schema:
-    """Both tables as one schema of persons."""
+def _join_schemas(parents: Schema, rows: Schema, names: Parents, key: str) -> Schema:
+    """Join both tables to one schema of persons."""
     static = parents.modelled
     said = rows.person or Person(key=key, rows=DEFAULT_ROWS)
     person = replace(said, key=key, static=static, parents=names, linked=None)
@@ -106,7 +102,7 @@ def _joined(parents: Schema, rows: Schema, names: Parents, key: str) -> Schema:
 
 
 def _faults(tables: Mapping[str, Schema], keys: Mapping[str, Any], person: str) -> list[str]:
-    """Everything that is wrong with the tables and their key."""
+    """List all faults of the tables and their key."""
     if person not in tables:
         return [f"person must be one of the tables: {', '.join(tables)}"]
     if len(tables) != 2 or len(keys) != 1:
@@ -134,7 +130,9 @@ def _column_faults(parents: Schema, rows: Schema, key: str) -> list[str]:
         faults.append(f"the rows have the key '{key}', but their person has '{rows.person.key}'")
     if parents.person is not None:
         faults.append("each row of the parents is a person of its own: leave their person out")
-    if rows.person is not None and not links(rows, replace(rows.person, parents=Parents(table="", key="", rows=""))):
+    if rows.person is not None and not has_linked_rows(
+        rows, replace(rows.person, parents=Parents(table="", key="", rows=""))
+    ):
         faults.append("the rows of a parent are linked: at most 64 of them, which share one vote")
     own = [name for name, column in parents.items() if isinstance(column, Id)]
     if key not in parents and len(own) != 1:
@@ -143,5 +141,5 @@ def _column_faults(parents: Schema, rows: Schema, key: str) -> list[str]:
 
 
 def _key_of(parents: Schema, key: str) -> str:
-    """The key of the parents: the column of the same name, or their only one of kind id."""
+    """Return the key of the parents: the column of the same name, or their only one of kind id."""
     return key if key in parents else next(name for name, column in parents.items() if isinstance(column, Id))

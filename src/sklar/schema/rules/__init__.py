@@ -1,10 +1,9 @@
-"""Public rules that every synthetic row obeys, one family a file. The custodian states them, and they cost nothing.
+"""Public rules that every synthetic row obeys, one family per module. The custodian states them, and they cost nothing.
 
-A rule is frozen data: the columns it speaks of, where it comes from (as facts of columns tell it), what is
-wrong with it (`faults`), and itself in words (`describe`).
-What makes it hold in samples lies in `sklar.sample.rules`. Start with `order`; `values` are values that rules name,
-`every` lists the kinds of rules and checks them together, `linear` those about amounts, `impossible` combinations of
-codes that they leave to no row; `parsing` reads the text of an `expression`.
+A rule is frozen data: its columns, its provenance (as for facts of columns), its `faults`, and a description in words
+(`describe`). What makes it hold in samples is in `sklar.sample.rules`. Start with `order`; `values` are values that
+rules name, `every` lists the kinds of rules and checks them together, `impossible` has combinations of codes that
+they exclude; `parsing` reads the text of an `expression`.
 """
 
 from sklar.schema.rules.dummies import OneHot

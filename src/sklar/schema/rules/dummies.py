@@ -27,29 +27,27 @@ class OneHot:
         object.__setattr__(self, "columns", tuple(self.columns))
 
     def describe(self) -> str:
-        """The rule in words."""
+        """Return the rule in words."""
         return f"{'at most' if self.at_most_one else 'exactly'} one of {', '.join(self.columns)} is set"
 
     def faults(self, columns: Mapping[str, Column]) -> list[str]:
-        """Everything that is wrong with it, given that its columns are modelled."""
+        """List all faults of it, given that its columns are modelled."""
         if len(self.columns) < 2 or len(set(self.columns)) < len(self.columns):
             return ["it needs two or more different columns"]
         if type(self.at_most_one) is not bool:
             return ["at_most_one must be true or false"]
         faults = [
-            f"'{n}' must be a boolean, or have the values 0 and 1" for n in self.columns if not _dummy(columns[n])
+            f"'{name}' must be a boolean, or have the values 0 and 1"
+            for name in self.columns
+            if not isinstance(columns[name], Boolean) and _zero_one(columns[name]) is None
         ]
         if len({columns[name].null_code is None for name in self.columns}) > 1:
             faults.append("either all of its columns may be null, or none")
         return faults
 
 
-def _dummy(column: Column) -> bool:
-    return isinstance(column, Boolean) or _zero_one(column) is not None
-
-
 def _zero_one(column: Column) -> tuple[int, int] | None:
-    """The codes of 0 and of 1."""
+    """Return the codes of 0 and of 1."""
     if isinstance(column, Integer) and (column.lower, column.upper) == (0, 1) and column.grid.cells == 2:
         return 0, 1
     if isinstance(column, Labels) and {str(value) for value in column.values} == {"0", "1"}:
@@ -59,5 +57,5 @@ def _zero_one(column: Column) -> tuple[int, int] | None:
 
 
 def switch_codes(column: Column) -> tuple[int, int]:
-    """The base codes of a dummy column that is not set, and that is."""
+    """Return the base codes of a dummy column that is not set, and that is."""
     return (0, 1) if isinstance(column, Boolean) else _zero_one(column) or (0, 1)

@@ -31,7 +31,7 @@ from sklar.schema.rules.parsing import (
 )
 
 Kind = Literal["number", "text", "truth", "moment"]
-"""What a part of an expression is; moments are counted in days."""
+"""Types of the parts of an expression; moments (datetimes) are in days."""
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
@@ -39,7 +39,7 @@ _COMPUTE: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": np.divide,
 }  # fmt: skip
 _SINGLE_COLUMN_POINTS = 100_000
-"""Values of one column on which an expression is tried before it is called impossible."""
+"""Most values of one column on which an expression is tried before it is called impossible."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,43 +71,43 @@ class Expression:
             return ()  # `faults` says what is wrong with it
 
     def describe(self) -> str:
-        """The rule in words."""
+        """Return the rule in words."""
         return self.text
 
     def faults(self, columns: Mapping[str, Column]) -> list[str]:
-        """Everything that is wrong with it, given that its columns are modelled."""
+        """List all faults of it, given that its columns are modelled."""
         if not isinstance(self.text, str):
             return ["it must be a text"]
         try:
             tree = parse_expression(self.text)
-            if _kind_of(tree, columns) != "truth":
-                return ["it is no condition: compare something, as age >= 18"]
+            if _check_type(tree, columns) != "truth":
+                return ["it is not a condition: compare values, as age >= 18"]
         except ExpressionError as error:
             return [str(error)]
         if not self.columns:
-            return ["it speaks of no column"]
-        never = len(self.columns) == 1 and not _ever_holds(tree, self.columns[0], columns[self.columns[0]])
+            return ["it names no column"]
+        never = len(self.columns) == 1 and not _can_hold(tree, self.columns[0], columns[self.columns[0]])
         return [f"it is true for no value that '{self.columns[0]}' can have"] if never else []
 
 
 def evaluate_expression(
     tree: Node, columns: Mapping[str, Column], values: Callable[[str], RowValues], rows: int
 ) -> RowValues:
-    """What a tree is in every row; `values` gives numbers, days of moments, truths, or texts of labels."""
+    """Evaluate a tree in every row; `values` returns numbers, days of datetimes, truth values, or texts of labels."""
     if isinstance(tree, ColumnValue):
         return values(tree.name)
     if isinstance(tree, Constant):
         return RowValues(np.full(rows, tree.value), np.zeros(rows, bool))
     sign, parts = tree.sign, tree.parts
     if sign in COMPARISONS:
-        return _compared(sign, parts, columns, values, rows)
+        return _compare_parts(sign, parts, columns, values, rows)
     known = [evaluate_expression(part, columns, values, rows) for part in parts]
     if sign == "is null":
         return RowValues(known[0].unknown, np.zeros(rows, bool))
     if sign == "not":
         return RowValues(~known[0].data.astype(bool), known[0].unknown)
     if sign in ("and", "or"):
-        return _joined(sign, known[0], known[1])
+        return _combine_truths(sign, known[0], known[1])
     if len(known) == 1:
         return RowValues(-known[0].data, known[0].unknown)
     unknown = known[0].unknown | known[1].unknown
@@ -117,53 +117,55 @@ def evaluate_expression(
         return RowValues(np.nan_to_num(_COMPUTE[sign](known[0].data, known[1].data)), unknown)
 
 
-def _joined(sign: str, one: RowValues, two: RowValues) -> RowValues:
-    """And, or: false and anything is false, true or anything is true, whatever is unknown."""
+def _combine_truths(sign: str, one: RowValues, two: RowValues) -> RowValues:
+    """Evaluate `and` or `or` in three-valued logic: false and unknown is false, true or unknown is true."""
     decisive = sign == "or"
-    settled = (~one.unknown & (one.data == decisive)) | (~two.unknown & (two.data == decisive))
-    return RowValues(np.where(settled, decisive, not decisive), ~settled & (one.unknown | two.unknown))
+    decided = (~one.unknown & (one.data == decisive)) | (~two.unknown & (two.data == decisive))
+    return RowValues(np.where(decided, decisive, not decisive), ~decided & (one.unknown | two.unknown))
 
 
-def _compared(
+def _compare_parts(
     sign: str, parts: tuple[Node, ...], columns: Mapping[str, Column], values: Callable[[str], RowValues], rows: int
 ) -> RowValues:
     sides = [_for_comparison(part, other, columns) for part, other in ((parts[0], parts[1]), (parts[1], parts[0]))]
     known = [evaluate_expression(side, columns, values, rows) for side in sides]
-    order = next((labels for labels in (_order_of(part, columns) for part in parts) if labels is not None), None)
+    order = next(
+        (labels for labels in (_find_label_order(part, columns) for part in parts) if labels is not None), None
+    )
     if order is not None and sign not in ("==", "!="):
-        known = [_placed(one, order) for one in known]
+        known = [_rank_labels(one, order) for one in known]
     return RowValues(_COMPARE[sign](known[0].data, known[1].data), known[0].unknown | known[1].unknown)
 
 
-def _placed(known: RowValues, order: tuple[str, ...]) -> RowValues:
-    """Places of ordinal labels in their list; what is not listed has none."""
+def _rank_labels(known: RowValues, order: tuple[str, ...]) -> RowValues:
+    """Return the places of ordinal labels in their list; unlisted labels are unknown."""
     places = {label: i for i, label in enumerate(order)}
     found = np.array([places.get(str(x), -1) for x in known.data.tolist()])
     return RowValues(found, known.unknown | (found < 0))
 
 
 def _for_comparison(part: Node, other: Node, columns: Mapping[str, Column]) -> Node:
-    """A text beside a moment is a date: its days."""
-    if isinstance(part, Constant) and isinstance(part.value, str) and _kind_of(other, columns) == "moment":
-        return Constant(_days(part.value))
+    """Replace a text that is compared with a datetime by its days."""
+    if isinstance(part, Constant) and isinstance(part.value, str) and _check_type(other, columns) == "moment":
+        return Constant(_parse_days(part.value))
     return part
 
 
-def _days(text: str) -> float:
+def _parse_days(text: str) -> float:
     try:
         return (parse_time(text) - EPOCH) / timedelta(days=1)
     except ValueError:
         raise ExpressionError(f"'{text}' is no date or time, as 2024-12-31") from None
 
 
-def _order_of(part: Node, columns: Mapping[str, Column]) -> tuple[str, ...] | None:
-    """The labels of an ordinal column from low to high."""
+def _find_label_order(part: Node, columns: Mapping[str, Column]) -> tuple[str, ...] | None:
+    """Return the labels of an ordinal column from low to high."""
     column = columns[part.name] if isinstance(part, ColumnValue) else None
     return tuple(str(v) for v in column.values) if isinstance(column, Labels) and column.ordered else None
 
 
 def column_kind(column: Column) -> Kind:
-    """What the values of a column are in an expression."""
+    """Return the type of the values of a column in an expression."""
     if isinstance(column, Datetime):
         return "moment"
     if isinstance(column, Boolean):
@@ -171,16 +173,16 @@ def column_kind(column: Column) -> Kind:
     return "number" if isinstance(column, Ranged) or getattr(column, "integer_labels", False) else "text"
 
 
-def _kind_of(node: Node, columns: Mapping[str, Column]) -> Kind:
-    """What a part is; ExpressionError if its own parts do not go together."""
+def _check_type(node: Node, columns: Mapping[str, Column]) -> Kind:
+    """Return the type of a part; ExpressionError if the types of its own parts do not agree."""
     if isinstance(node, ColumnValue):
         return column_kind(columns[node.name])
     if isinstance(node, Constant):
         return "truth" if isinstance(node.value, bool) else "text" if isinstance(node.value, str) else "number"
-    kinds: list[Kind] = [_kind_of(part, columns) for part in node.parts]
+    kinds: list[Kind] = [_check_type(part, columns) for part in node.parts]
     if node.sign == "is null":
         if not isinstance(node.parts[0], ColumnValue):
-            raise ExpressionError("'is null' speaks of a column")
+            raise ExpressionError("'is null' needs a column")
         return "truth"
     if node.sign in ("and", "or", "not"):
         if any(kind != "truth" for kind in kinds):
@@ -201,7 +203,7 @@ def _require_comparable(sign: str, parts: tuple[Node, ...], kinds: list[Kind], c
         text = parts[kinds.index("text")]
         if not isinstance(text, Constant):
             raise ExpressionError("a moment cannot be compared with labels")
-        _days(str(text.value))
+        _parse_days(str(text.value))
         return
     if kinds[0] != kinds[1]:
         raise ExpressionError(f"a {kinds[0]} cannot be compared with a {kinds[1]}")
@@ -213,14 +215,14 @@ def _require_comparable(sign: str, parts: tuple[Node, ...], kinds: list[Kind], c
         column = columns[part.name]
         if isinstance(column, Labels) and other.value not in (*column.values, column.other):
             raise ExpressionError(f"'{other.value}' is not a value of '{part.name}'")
-    ordered = {_order_of(part, columns) for part in parts if isinstance(part, ColumnValue)}
+    ordered = {_find_label_order(part, columns) for part in parts if isinstance(part, ColumnValue)}
     if sign not in ("==", "!=") and (len(ordered) != 1 or None in ordered):
         raise ExpressionError(f"'{sign}' needs an order, which labels of a category do not have")
 
 
-def _ever_holds(tree: Node, name: str, column: Column) -> bool:
-    """Whether some value of the one column makes it true (or null leaves it open)."""
-    points = _points(tree, column)
+def _can_hold(tree: Node, name: str, column: Column) -> bool:
+    """Return whether some value of the one column makes it true or unknown."""
+    points = _list_trial_values(tree, column)
     nulls = np.zeros(len(points), bool)
     if getattr(column, "nullable", False):
         points, nulls = np.append(points, points[:1]), np.append(nulls, True)
@@ -228,8 +230,8 @@ def _ever_holds(tree: Node, name: str, column: Column) -> bool:
     return bool((found.data.astype(bool) | found.unknown).any())
 
 
-def _points(tree: Node, column: Column) -> npt.NDArray[Any]:
-    """Values of a column to try: all labels, or cells of the grid, its bounds, and what the expression names."""
+def _list_trial_values(tree: Node, column: Column) -> npt.NDArray[Any]:
+    """Return values of a column to try: all labels, or cells of the grid, its bounds, and what the expression names."""
     if isinstance(column, Labels):
         return np.array([*column.values, column.other])
     if not isinstance(column, Ranged):
@@ -238,7 +240,7 @@ def _points(tree: Node, column: Column) -> npt.NDArray[Any]:
     starts = grid.starts[:: -(-grid.cells // _SINGLE_COLUMN_POINTS)].astype(np.float64)
     if isinstance(column, Datetime):
         day = RESOLUTIONS[column.resolution] / RESOLUTIONS["day"]
-        named = [x for text in constants_in(tree) if isinstance(text, str) for x in (_days(text),)]
+        named = [x for text in constants_in(tree) if isinstance(text, str) for x in (_parse_days(text),)]
         near = [x + d for x in named for d in (-day, 0.0, day)]
         low, high = column.tick(column.lower) * day, column.tick(column.upper) * day
         return np.concatenate([starts * day, [y for y in near if low <= y <= high], [high]])

@@ -17,7 +17,7 @@ class Function:
     A table that lists every value of `of` (`other` and null aside) gives the column altogether: it is not measured
     then. Where `of` is null, or `other` without an entry, it is what a missing cell would be: null if it may be, else
     `other` or its `missing_value`. If some value is not listed, or the column may be null where `of` may not, it is
-    measured like any other and overwritten wherever the table says what it is.
+    measured like any other column and overwritten where the table determines it.
     """
 
     column: str
@@ -51,11 +51,11 @@ class Function:
         return (self.of,)
 
     def describe(self) -> str:
-        """The rule in words."""
+        """Return the rule in words."""
         return f"{self.column} is a function of {self.of}"
 
     def faults(self, columns: Mapping[str, Column]) -> list[str]:
-        """Everything that is wrong with it, given that its columns are modelled."""
+        """List all faults of it, given that its columns are modelled."""
         faults = [] if self.pairs else ["its table is empty"]
         faults += [f"'{k}' is not a value of '{self.of}'" for k, _ in self.pairs if not is_key(columns[self.of], k)]
         column = columns[self.column]

@@ -1,4 +1,4 @@
-"""Combinations of codes that rules leave to no row: structural zeros, known before anything is counted."""
+"""Structural zeros: combinations of codes that rules exclude, known before any row is counted."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from sklar.schema.rules.nulls import Together
 from sklar.schema.rules.parsing import parse_expression
 from sklar.schema.rules.values import Label, key_text
 
-MOST_CELLS = 1 << 17
-"""Expressions over more combinations of codes are left to samples, where rows that break them are drawn again."""
-MOST_STEPS, MOST_COLUMNS = 50_000, 200
-"""Of a search for a row that obeys all rules; beyond them it is taken to exist, and samples will tell."""
-MOST_TOGETHER = 40
-"""Columns null together of which each two are compared; of more, each is with the first."""
+MAX_EXPRESSION_CELLS = 1 << 17
+"""Most combinations of codes of an expression; with more, it is left to samples, which redraw rows that break it."""
+MAX_SEARCH_STEPS, MAX_SEARCH_COLUMNS = 50_000, 200
+"""Limits of the search for a row that obeys all rules; beyond them one is assumed to exist."""
+MAX_PAIRED_COLUMNS = 40
+"""Most columns that are null together and compared in pairs; of more, each is compared with the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Impossible:
-    """What no row is, as a table over classes of the codes of some columns.
+    """A structural zero: a table over classes of the codes of some columns that marks find_structural_zeros
+    combinations.
 
     Attributes:
         columns: Their names, each once.
@@ -45,8 +46,8 @@ class Impossible:
     empty: npt.NDArray[np.bool_]
 
 
-def impossible(columns: Mapping[str, Column], rules: Iterable[Any]) -> list[Impossible]:
-    """The structural zeros of some rules, as far as base codes tell them apart; other rules have none."""
+def find_structural_zeros(columns: Mapping[str, Column], rules: Iterable[Any]) -> list[Impossible]:
+    """Return the structural zeros of some rules that base codes can express; other rules have none."""
     return [found for rule in rules if type(rule) in _ZEROS for found in _ZEROS[type(rule)](columns, rule)]
 
 
@@ -60,7 +61,7 @@ def _never(columns: Mapping[str, Column], rule: Never) -> Iterator[Impossible]:
 
 def _together(columns: Mapping[str, Column], rule: Together) -> Iterator[Impossible]:
     nulls = {name: np.arange(columns[name].size) == columns[name].null_code for name in rule.columns}
-    firsts = rule.columns if len(rule.columns) <= MOST_TOGETHER else rule.columns[:1]
+    firsts = rule.columns if len(rule.columns) <= MAX_PAIRED_COLUMNS else rule.columns[:1]
     for first, second in ((a, b) for a, b in combinations(rule.columns, 2) if a in firsts):
         yield replace(_box((first, second), (nulls[first], nulls[second])), empty=~np.eye(2, dtype=bool))
     for other, values in rule.wanted:
@@ -72,7 +73,7 @@ def _together(columns: Mapping[str, Column], rule: Together) -> Iterator[Impossi
 
 
 def _function(columns: Mapping[str, Column], rule: Function) -> Iterator[Impossible]:
-    """Each listed argument with every other value; what the function gives where it lists nothing is left open."""
+    """Yield each listed argument with every other value; arguments that are not listed are left open."""
     of, column = columns[rule.of], columns[rule.column]
     arguments, table = _single_values(of), dict(rule.pairs)
     images = {value: code_of(column, value) for value in table.values()}
@@ -84,11 +85,11 @@ def _function(columns: Mapping[str, Column], rule: Function) -> Iterator[Impossi
             empty[code] = np.arange(column.size) != images[table[key_text(argument)]]
             if column.null_code is not None:
                 empty[code, column.null_code] = False
-    yield _shrunk((rule.of, rule.column), empty)
+    yield _make_shrunk((rule.of, rule.column), empty)
 
 
 def _one_hot(columns: Mapping[str, Column], rule: OneHot) -> Iterator[Impossible]:
-    """No two are set; and that none is, where one must be and none may be null."""
+    """Yield that no two are set; and that none is, where one must be and none may be null."""
     on = {name: np.arange(columns[name].size) == switch_codes(columns[name])[1] for name in rule.columns}
     for pair in combinations(rule.columns, 2):
         yield _box(pair, (on[pair[0]], on[pair[1]]))
@@ -97,12 +98,12 @@ def _one_hot(columns: Mapping[str, Column], rule: OneHot) -> Iterator[Impossible
 
 
 def _expression(columns: Mapping[str, Column], rule: Expression) -> Iterator[Impossible]:
-    """Every combination of codes tried, where each code is one value."""
+    """Yield the combinations of codes that break an expression, where each code is one value."""
     names = rule.columns
     values = [_single_values(columns[name]) for name in names]
     known = [one for one in values if one is not None]
     sizes = [columns[name].size for name in names]
-    if len(known) < len(values) or math.prod(sizes) > MOST_CELLS:
+    if len(known) < len(values) or math.prod(sizes) > MAX_EXPRESSION_CELLS:
         return
     codes = dict(zip(names, np.indices(sizes).reshape(len(sizes), -1), strict=True))
     points = {n: np.array([*one, *one[:1]]) if columns[n].null_code is not None else np.array(one)
@@ -115,7 +116,7 @@ def _expression(columns: Mapping[str, Column], rule: Expression) -> Iterator[Imp
     found = evaluate_expression(tree, columns, row_values, math.prod(sizes))
     empty = ~(found.data.astype(bool) | found.unknown).reshape(sizes)
     if empty.any():
-        yield _shrunk(names, empty)
+        yield _make_shrunk(names, empty)
 
 
 _ZEROS: dict[type, Callable[[Mapping[str, Column], Any], Iterator[Impossible]]] = {
@@ -125,11 +126,11 @@ _ZEROS: dict[type, Callable[[Mapping[str, Column], Any], Iterator[Impossible]]] 
     OneHot: _one_hot,
     Expression: _expression,
 }
-"""Kinds of rules that leave combinations of codes to no row."""
+"""Kinds of rules that exclude combinations of codes."""
 
 
 def code_of(column: Column, value: Label) -> int | None:
-    """The base code that stands for this value and no other; None if its cell holds more."""
+    """Return the base code that stands for this value alone; None if its cell contains others."""
     if isinstance(column, Labels):
         return [*column.values, column.other].index(value)
     if isinstance(column, Boolean):
@@ -141,7 +142,7 @@ def code_of(column: Column, value: Label) -> int | None:
 
 
 def _single_values(column: Column) -> list[Any] | None:
-    """The value of every code but null, where each code is one; else None."""
+    """Return the value of every code but null, where each code is one; else None."""
     if isinstance(column, Labels):
         return [*column.values, column.other]
     if isinstance(column, Boolean):
@@ -150,24 +151,24 @@ def _single_values(column: Column) -> list[Any] | None:
 
 
 def _is_single(column: Integer) -> Mask:
-    """Which cells hold one value only."""
+    """Return which cells contain one value only."""
     return np.diff(np.append(column.grid.starts, column.grid.stop)) == column.grid.step
 
 
 def _box(columns: tuple[str, ...], inside: tuple[Mask, ...]) -> Impossible:
-    """All of these sets of codes at once."""
+    """Return the zero of rows that are in all of these sets of codes at once."""
     empty = np.zeros((2,) * len(columns), bool)
     empty[(1,) * len(columns)] = True
     return Impossible(columns=columns, classes=tuple(mask.astype(np.int64) for mask in inside), empty=empty)
 
 
-def _shrunk(columns: tuple[str, ...], empty: npt.NDArray[np.bool_]) -> Impossible:
+def _make_shrunk(columns: tuple[str, ...], empty: npt.NDArray[np.bool_]) -> Impossible:
     empty, classes = shrink_table(empty)
     return Impossible(columns=columns, classes=classes, empty=empty)
 
 
 def shrink_table(empty: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], tuple[Ints, ...]]:
-    """A table of zeros with equal slices of each axis made one, and the class of every slice."""
+    """Return a table of zeros with equal slices of each axis made one, and the class of every slice."""
     classes: list[Ints] = []
     for axis in range(empty.ndim):
         flat = np.moveaxis(empty, axis, 0).reshape(empty.shape[axis], -1)
@@ -177,13 +178,13 @@ def shrink_table(empty: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.bool_], t
     return empty, tuple(classes)
 
 
-def leave_nothing(zeros: Sequence[Impossible]) -> bool:
-    """Whether every combination of codes is impossible: no row can obey."""
-    return any(_all_empty(part) for part in _components(zeros))
+def is_unsatisfiable(zeros: Sequence[Impossible]) -> bool:
+    """Return whether every combination of codes is find_structural_zeros: no row can obey."""
+    return any(_is_all_empty(part) for part in _find_components(zeros))
 
 
-def _components(zeros: Sequence[Impossible]) -> list[list[Impossible]]:
-    """Tables that share columns, directly or through others, together."""
+def _find_components(zeros: Sequence[Impossible]) -> list[list[Impossible]]:
+    """Group tables that share columns, directly or through others."""
     parts: list[tuple[set[str], list[Impossible]]] = []
     for table in zeros:
         joined = [part for part in parts if part[0] & set(table.columns)]
@@ -193,17 +194,17 @@ def _components(zeros: Sequence[Impossible]) -> list[list[Impossible]]:
     return [tables for _, tables in parts]
 
 
-def _all_empty(zeros: Sequence[Impossible]) -> bool:
-    """A search, column by column, for classes that no table calls empty; codes that no table tells apart are one."""
+def _is_all_empty(zeros: Sequence[Impossible]) -> bool:
+    """Search, column by column, for classes that no table excludes; codes with the same classes are one choice."""
     names = list(dict.fromkeys(name for table in zeros for name in table.columns))
-    if len(names) > MOST_COLUMNS:
+    if len(names) > MAX_SEARCH_COLUMNS:
         return False
     axes = {(k, name): one for k, t in enumerate(zeros) for name, one in zip(t.columns, t.classes, strict=True)}
     choices: dict[str, list[dict[int, int]]] = {}
     for name in names:
-        told = [k for k, table in enumerate(zeros) if name in table.columns]
-        kinds = np.unique(np.stack([axes[k, name] for k in told]), axis=1)
-        choices[name] = [dict(zip(told, kind.tolist(), strict=True)) for kind in kinds.T]
+        involved = [k for k, table in enumerate(zeros) if name in table.columns]
+        kinds = np.unique(np.stack([axes[k, name] for k in involved]), axis=1)
+        choices[name] = [dict(zip(involved, kind.tolist(), strict=True)) for kind in kinds.T]
     last = {k: max(names.index(name) for name in table.columns) for k, table in enumerate(zeros)}
     picked: list[dict[int, int]] = []
     steps = 0
@@ -219,7 +220,7 @@ def _all_empty(zeros: Sequence[Impossible]) -> bool:
         for choice in choices[names[at]]:
             steps += 1
             picked.append(choice)
-            if steps > MOST_STEPS or (fits(at) and search(at + 1)):
+            if steps > MAX_SEARCH_STEPS or (fits(at) and search(at + 1)):
                 return True
             picked.pop()
         return False

@@ -33,11 +33,11 @@ class Never:
         return tuple(name for name, _ in self.pairs)
 
     def describe(self) -> str:
-        """The rule in words."""
+        """Return the rule in words."""
         return "never " + " with ".join(f"{name} = {value}" for name, value in self.pairs)
 
     def faults(self, columns: Mapping[str, Column]) -> list[str]:
-        """Everything that is wrong with it, given that its columns are modelled."""
+        """List all faults of it, given that its columns are modelled."""
         if not self.pairs:
             return ["it names no values"]
         return [f"'{v}' is not a value of '{n}'" for n, v in self.pairs if not is_value(columns[n], v)]

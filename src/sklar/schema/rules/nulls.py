@@ -39,13 +39,13 @@ class Together:
         return tuple(self.only_if)  # type: ignore[arg-type]
 
     def describe(self) -> str:
-        """The rule in words."""
+        """Return the rule in words."""
         filled = [f"{name} is {' or '.join(map(str, values))}" for name, values in self.wanted]
         where = f", and filled only if {' and '.join(filled)}" if filled else ""
         return f"{', '.join(self.columns)} null together{where}"
 
     def faults(self, columns: Mapping[str, Column]) -> list[str]:
-        """Everything that is wrong with it, given that its columns are modelled."""
+        """List all faults of it, given that its columns are modelled."""
         if len(self.columns) < (1 if self.wanted else 2) or len(set(self.columns)) < len(self.columns):
             return ["it needs two or more different columns, or one and an only_if"]
         faults = [f"'{name}' must be nullable" for name in self.columns if columns[name].null_code is None]

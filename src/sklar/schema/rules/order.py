@@ -10,8 +10,8 @@ from sklar.schema.columns import Column
 from sklar.schema.numbers import Datetime, Integer, Ranged, Real
 from sklar.schema.rules.values import is_number
 
-SLACK = 1e-12
-"""Relative, for sums of bounds of reals."""
+RELATIVE_TOLERANCE = 1e-12
+"""Relative tolerance for sums of bounds of reals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class AtMost:
         return (self.low, self.high)
 
     def describe(self) -> str:
-        """The rule in words."""
+        """Return the rule in words."""
         if not self.at_least and self.at_most is None:
             return f"{self.low} is at most {self.high}"
         if self.at_least == self.at_most:
@@ -47,7 +47,7 @@ class AtMost:
         return f"{self.high} - {self.low} is at least {self.at_least}{upper}"
 
     def faults(self, columns: Mapping[str, Column]) -> list[str]:
-        """Everything that is wrong with it, given that its columns are modelled."""
+        """List all faults of it, given that its columns are modelled."""
         if self.low == self.high:
             return ["it needs two different columns"]
         low, high = columns[self.low], columns[self.high]
@@ -66,22 +66,22 @@ class AtMost:
         return [] if least <= most else ["it can never hold with these bounds"]
 
     def reach(self, low: Ranged, high: Ranged) -> tuple[int | float, int | float]:
-        """Smallest and largest difference that the rule and the bounds of the columns allow."""
+        """Return the smallest and largest difference that the rule and the bounds of the columns allow."""
         least, most = high.span[0] - low.span[1], high.span[1] - low.span[0]
         return max(self.at_least, least), most if self.at_most is None else min(self.at_most, most)
 
 
 def root_of(tree: Mapping[str, str], name: str) -> str:
-    """The top of the tree of columns, joined by rules, that this one belongs to."""
+    """Return the top of the tree of columns, joined by rules, that this one belongs to."""
     while name in tree:
         name = tree[name]
     return name
 
 
 def order_faults(columns: Mapping[str, Column], rules: Mapping[int, AtMost]) -> list[str]:
-    """The first rule that cannot hold together with those before it and with the bounds of the columns.
+    """Return the first rule that cannot hold together with those before it and with the bounds of the columns.
 
-    Rules and bounds are differences x - y <= c, which can all hold if and only if no circle of them has a negative sum;
+    Rules and bounds are differences x - y <= c, which can all hold if and only if no cycle of them has a negative sum;
     the shortest paths of Bellman and Ford find one.
     """
     if _feasible(columns, list(rules.values())):
@@ -103,7 +103,9 @@ def _feasible(columns: Mapping[str, Column], rules: Sequence[AtMost]) -> bool:
         limits += [(None, name, upper), (name, None, -lower)]
     reach: dict[str | None, int | float] = dict.fromkeys([None, *names], 0)
     for _ in range(len(names) + 2):
-        shorter = {b: reach[a] + c for a, b, c in limits if reach[a] + c < reach[b] - SLACK * abs(reach[b])}
+        shorter = {
+            b: reach[a] + c for a, b, c in limits if reach[a] + c < reach[b] - RELATIVE_TOLERANCE * abs(reach[b])
+        }
         if not shorter:
             return True
         for a, b, c in limits:

@@ -1,4 +1,4 @@
-"""The text of a row expression as a tree: a tokenizer and a recursive descent; nothing of it is ever executed.
+"""Parses the text of a row expression to a tree by recursive descent; no text is ever executed.
 
 or: and {"or" and};  and: not {"and" not};  not: "not" not | comparison
 comparison: sum ["is" ["not"] "null" | ("<" | "<=" | ">" | ">=" | "==" | "!=") sum]
@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-LONGEST, DEEPEST = 4_000, 60
-"""Characters and nested parts of an expression: what a person would write, far from the limits of the machine."""
+MAX_CHARACTERS, MAX_DEPTH = 4_000, 60
+"""Most characters and nested parts of an expression: more than a person would write."""
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|(?P<text>'[^']*'|\"[^\"]*\")|`(?P<odd>[^`]+)`"
     r"|(?P<name>[^\W\d]\w*)|(?P<sign><=|>=|==|!=|[<>=()+\-*/]))"
@@ -24,7 +24,7 @@ COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
 class ExpressionError(ValueError):
-    """What is wrong with the text of an expression."""
+    """The text of an expression is not valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +54,16 @@ Node = ColumnValue | Constant | Operation
 
 @lru_cache(maxsize=1024)
 def parse_expression(text: str) -> Node:
-    """The tree of an expression; ExpressionError says what is wrong and where."""
+    """Return the tree of an expression; ExpressionError says what is wrong and where."""
     if not text.strip():
         raise ExpressionError("it is empty")
-    if len(text) > LONGEST:
-        raise ExpressionError(f"it is longer than {LONGEST:,} characters")
+    if len(text) > MAX_CHARACTERS:
+        raise ExpressionError(f"it is longer than {MAX_CHARACTERS:,} characters")
     return _Parser(text).whole()
 
 
 def names_in(node: Node) -> Iterator[str]:
-    """Columns that the expression speaks of, in the order in which it does; some perhaps twice."""
+    """Yield the columns of the expression in order of appearance, some perhaps twice."""
     if isinstance(node, ColumnValue):
         yield node.name
     elif isinstance(node, Operation):
@@ -72,7 +72,7 @@ def names_in(node: Node) -> Iterator[str]:
 
 
 def constants_in(node: Node) -> Iterator[float | str | bool]:
-    """Numbers, texts and truths that the expression names."""
+    """Yield the numbers, texts and truth values of the expression."""
     if isinstance(node, Constant):
         yield node.value
     elif isinstance(node, Operation):
@@ -81,7 +81,7 @@ def constants_in(node: Node) -> Iterator[float | str | bool]:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
-    """(kind, text, place) of each token; words of the language are signs."""
+    """Yield (kind, text, place) of each token; keywords are signs."""
     at = 0
     while at < len(text) and text[at:].strip():
         found = _TOKEN.match(text, at)
@@ -109,14 +109,14 @@ class _Parser:
         return node
 
     def _take(self, *signs: str) -> str | None:
-        """The next token if it is one of these signs."""
+        """Return the next token if it is one of these signs."""
         if self._at < len(self._tokens) and self._tokens[self._at][0] == "sign" and self._tokens[self._at][1] in signs:
             self._at += 1
             return self._tokens[self._at - 1][1]
         return None
 
     def _chain(self, below: str, *signs: str) -> Node:
-        """Parts joined by signs of the same rank, from left to right."""
+        """Parse parts joined by signs of the same rank, from left to right."""
         node = getattr(self, below)()
         while (sign := self._take(*signs)) is not None:
             node = Operation(sign, (node, getattr(self, below)()))
@@ -124,8 +124,8 @@ class _Parser:
 
     def _or(self) -> Node:
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise ExpressionError(f"it is nested more than {DEEPEST} deep")
+        if self._depth > MAX_DEPTH:
+            raise ExpressionError(f"it is nested more than {MAX_DEPTH} deep")
         node = self._chain("_and", "or")
         self._depth -= 1
         return node

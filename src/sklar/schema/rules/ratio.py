@@ -36,13 +36,13 @@ class Ratio:
         return (self.column, self.of)
 
     def describe(self) -> str:
-        """The rule in words."""
+        """Return the rule in words."""
         if self.upper is None:
             return f"{self.column} is at least {self.lower:g} times {self.of}"
         return f"{self.column} is {self.lower:g} to {self.upper:g} times {self.of}"
 
     def faults(self, columns: Mapping[str, Column]) -> list[str]:
-        """Everything that is wrong with it, given that its columns are modelled."""
+        """List all faults of it, given that its columns are modelled."""
         if self.column == self.of:
             return ["it needs two different columns"]
         column, of = columns[self.column], columns[self.of]
@@ -56,7 +56,7 @@ class Ratio:
         return [] if self._can_hold(column, of) else ["it can never hold with these bounds"]
 
     def _can_hold(self, column: Ranged, of: Ranged) -> bool:
-        """Whether some value of `of` leaves room: each bound is a line through 0, and values of `of` an interval."""
+        """Return whether the rule can hold: each bound limits `of` to an interval, which must not be empty."""
         low, high = (float(end) for end in of.span)
         for limit, sign, end in ((self.lower, 1, column.span[1]), (self.upper, -1, column.span[0])):
             if limit is None:
@@ -71,7 +71,7 @@ class Ratio:
         return low <= high
 
     def reach(self, column: Ranged, of: Ranged) -> tuple[float, float] | None:
-        """Smallest and largest ratio by the rule and the bounds of the columns; None if there is no largest one."""
+        """Return the smallest and largest ratio that rule and bounds allow; None if there is no largest one."""
         least, most = (float(end) for end in of.span)
         lower, upper = float(self.lower), math.inf if self.upper is None else float(self.upper)
         low, high = (float(end) for end in column.span)

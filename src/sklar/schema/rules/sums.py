@@ -10,8 +10,8 @@ from sklar.schema.columns import Column
 from sklar.schema.numbers import Integer, Ranged, Real
 from sklar.schema.rules.values import is_number
 
-LARGEST_SUM = 2**62
-"""Larger sums of integers might not be 64-bit integers."""
+MAX_INTEGER_SUM = 2**62
+"""Largest sum of integers: beyond it they might exceed 64 bits."""
 Factors = tuple[tuple[str, int | float], ...]
 
 
@@ -63,18 +63,18 @@ class Sum:
 
     @property
     def exact(self) -> bool:
-        """Whether all factors are whole numbers, so that nothing need be rounded."""
+        """Whether all factors are whole numbers, so that no sum is rounded."""
         return all(float(factor).is_integer() for _, factor in self.factors)
 
     def describe(self) -> str:
-        """The rule in words."""
+        """Return the rule in words."""
         if all(factor == 1 for _, factor in self.factors) and not self.offset:
             return f"{self.total} is the sum of {', '.join(self.needs)}"
         terms = [name if factor == 1 else f"{factor:g} {name}" for name, factor in self.factors]
         return f"{self.total} is " + " + ".join([*terms, *([f"{self.offset:g}"] if self.offset else [])])
 
     def faults(self, columns: Mapping[str, Column]) -> list[str]:
-        """Everything that is wrong with it, given that its columns are modelled."""
+        """List all faults of it, given that its columns are modelled."""
         if not all(is_number(number) and number for _, number in self.factors) or not is_number(self.offset):
             return ["factors must be finite numbers other than 0, and the offset a finite number"]
         alone = len(self.factors) == 1 and self.factors[0][1] == 1 and not self.offset
@@ -89,20 +89,20 @@ class Sum:
         return faults or self._reach_faults(cast(Ranged, total), columns)
 
     def reach(self, columns: Mapping[str, Column]) -> tuple[int | float, int | float]:
-        """The smallest and the largest sum that the bounds of the parts allow."""
+        """Return the smallest and the largest sum that the bounds of the parts allow."""
         ends = [sorted(factor * end for end in cast(Ranged, columns[name]).span) for name, factor in self.factors]
         return self.offset + sum(low for low, _ in ends), self.offset + sum(high for _, high in ends)
 
     def _reach_faults(self, total: Ranged, columns: Mapping[str, Column]) -> list[str]:
         least, most = self.reach(columns)
-        if isinstance(total, Integer) and max(-least, most) >= LARGEST_SUM:
+        if isinstance(total, Integer) and max(-least, most) >= MAX_INTEGER_SUM:
             return ["its parts may add up to more than a 64-bit integer holds"]
         if least > total.span[1] or most < total.span[0]:
             return [f"its parts add up to {least:g} at least and {most:g} at most, never to a value of '{self.total}'"]
         return []
 
     def _digit_faults(self, total: Column, parts: Sequence[Column]) -> list[str]:
-        """A total with decimals, or of whole numbers, must be able to show those of every part."""
+        """List the faults of decimals: a total must have at least the decimals of every part."""
         if isinstance(total, Integer) and not all(isinstance(part, Integer) for part in parts):
             return [f"'{self.total}' is an integer, so all parts must be"]
         shown = total.decimals if isinstance(total, Real) else 0

@@ -1,4 +1,4 @@
-"""Public totals: how many rows of the table have each value of a column, known without looking at it."""
+"""Public totals: the number of rows of the table with each value of a column, known without looking at it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sklar.schema.rules.values import Label, Pairs, is_key, key_text
 class Totals:
     """Public counts of the values of a column, as {"north": 1200, "south": 800}; values not listed never occur.
 
-    A sample of as many rows as the counts sum to has exactly these counts; any other has them in proportion (by largest
-    remainders). A stream has them in each of its blocks. Samples for a condition are a part of the table, and only keep
-    to the listed values.
+    A sample whose number of rows is the sum of the counts has exactly these counts; any other has them in proportion
+    (by largest remainders). A stream has them in each of its blocks. Samples for a condition are a part of the table,
+    and only keep to the listed values.
     """
 
     column: str
@@ -45,11 +45,11 @@ class Totals:
         return (self.column,)
 
     def describe(self) -> str:
-        """The rule in words."""
+        """Return the rule in words."""
         return f"{self.column} has the totals " + ", ".join(f"{value}: {count}" for value, count in self.pairs)
 
     def faults(self, columns: Mapping[str, Column]) -> list[str]:
-        """Everything that is wrong with it, given that its column is modelled."""
+        """List all faults of it, given that its column is modelled."""
         column = columns[self.column]
         if not isinstance(column, Labels | Boolean | Integer):
             return ["only labels, booleans and integers have totals"]
@@ -60,7 +60,7 @@ class Totals:
 
 
 def totals_faults(totals: Sequence[Totals]) -> list[str]:
-    """Totals of different columns count the same rows, and a column has them once."""
+    """List the faults of totals: each column has them once, and all sum to the same number of rows."""
     names = [rule.column for rule in totals]
     faults = [f"'{name}' has two totals" for name in sorted(set(names)) if names.count(name) > 1]
     sums = {rule.total for rule in totals}

@@ -13,7 +13,7 @@ Pairs = tuple[tuple[str, Label], ...]
 
 
 def is_value(column: Column, value: Label) -> bool:
-    """Whether a row may have this value."""
+    """Return whether a row may have this value."""
     if isinstance(column, Labels):
         same_type = type(value) is type(column.other)  # else true would pass for the label 1
         return same_type and (value in column.values or value == column.other)
@@ -25,7 +25,7 @@ def is_value(column: Column, value: Label) -> bool:
 
 
 def is_key(column: Column, key: str) -> bool:
-    """Whether a text stands for a value of the column; the table of a function lists its arguments as text."""
+    """Return whether a text stands for a value of the column; the table of a function lists its arguments as text."""
     if isinstance(column, Labels):
         return key in (str(v) for v in (*column.values, column.other))
     if isinstance(column, Boolean):
@@ -41,10 +41,10 @@ def is_key(column: Column, key: str) -> bool:
 
 
 def key_text(value: object) -> str:
-    """A value of the argument column as the schema file writes it."""
+    """Return a value of the argument column as the schema file writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def is_number(value: object) -> bool:
-    """Whether a rule may count with it: finite, and no truth value."""
+    """Return whether a rule may count with it: finite, and no truth value."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,6 +1,6 @@
-"""The pages of a studio, one step a file: each reads what a form said, has a command run or a file written, and shows.
+"""The pages of a studio, one module per step: each parses a form, runs a command or writes a file, and shows results.
 
-No rule of the product lives here, and no row of a real table comes by: what is known about one is its schema, its
-ledger, and what commands left. Start with `tables`, the first page, then `columns`, `budget`, `fitting`, `look`,
-`release` and `history`, which also has the box about the job that runs; `files` hands out what jobs have made.
+No real row is read here: a page uses the schema, the ledger and the results of commands. Start with `tables`, the first
+page, then `columns`, `budget`, `fitting`, `look`, `release` and `history`, which also shows the running job; `files`
+serves the results of jobs.
 """

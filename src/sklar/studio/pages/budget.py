@@ -1,4 +1,4 @@
-"""Step two: how much may be spent on the table in all, what is left, and what each epsilon gives and risks."""
+"""Step two: the cap and what is left of it, and the accuracy and risk of each epsilon."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from sklar.studio import commands
 from sklar.studio.visit import Visit, go_to
 
 EPSILONS = "0.3, 1, 3, 6"
-"""Side by side unless somebody asks for others: from strong to weak."""
-MOST_EPSILONS = 6
+"""Default epsilons of a plan, from strong to weak privacy."""
+MAX_EPSILONS = 6
 DELTA = 1e-9
-"""Of the fits whose prices are told: what a fit has unless somebody says otherwise."""
-PRIORS = (0.01, 0.1, 0.5)
-"""How likely something seemed before a release."""
+"""Delta of the fits whose prices are shown: the default of a fit."""
+PRIOR_PROBABILITIES = (0.01, 0.1, 0.5)
+"""Probabilities of a belief before a release, for which the risk is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PricedEpsilon:
-    """One epsilon: what to expect, what it risks, and whether the ledger admits it."""
+    """One epsilon: expected accuracy, risk, and whether the ledger admits it."""
 
     epsilon: float
     expect: str
@@ -36,12 +36,12 @@ class PricedEpsilon:
 
 
 def page(visit: Visit) -> Response:
-    """The ledger, and what the latest plan says."""
+    """Show the ledger and the latest plan."""
     entry = visit.table
     view, broken = ledger_of(visit)
     planned = visit.jobs.latest(entry.name, "plan")
     found = planned.result() if planned is not None and planned.state == "done" else None
-    example = commands.plan(entry, [0.3, 1, 3, 6], 10_000, commands.AskedFit(epsilon=1))
+    example = commands.plan(entry, [0.3, 1, 3, 6], 10_000, commands.FitForm(epsilon=1))
     make = ["ledger", "create", entry.ledger, "--name", entry.name, "--epsilon", "3", "--delta", "1e-8"]
     lines = commands.Lines(
         commands=[commands.typed(make), *(planned or example).typed],
@@ -61,7 +61,7 @@ def page(visit: Visit) -> Response:
 
 
 def ledger_of(visit: Visit) -> tuple[LedgerView | None, str]:
-    """The ledger of the table, or why there is none to show."""
+    """Return the ledger of the table, or the reason why it cannot be read."""
     try:
         return read_ledger(visit.folder.require_ledger(visit.table)), ""
     except SklarError as error:
@@ -69,18 +69,18 @@ def ledger_of(visit: Visit) -> tuple[LedgerView | None, str]:
 
 
 def spent_on(visit: Visit) -> bool:
-    """Whether the ledger of the table tells of a fit, or cannot be read."""
+    """Return whether the ledger of the table contains a fit, or cannot be read."""
     view, broken = ledger_of(visit)
     return bool(broken or (view is not None and view.fits))
 
 
 def left_of(view: LedgerView | None) -> str:
-    """What one more fit may have, in words."""
+    """Return what one more fit may spend, as text."""
     return "" if view is None or view.header.cap is None else f"Left: {view.describe_left()}."
 
 
 def fits_of(view: LedgerView | None) -> list[dict[str, Any]]:
-    """What was spent, fit by fit."""
+    """Return what was spent, fit by fit."""
     if view is None:
         return []
     alive = {fit.id: "running" for fit in view.fits if fit.id in view.alive}
@@ -94,42 +94,42 @@ def fits_of(view: LedgerView | None) -> list[dict[str, Any]]:
 
 
 def choices(found: dict[str, Any] | None, view: LedgerView | None) -> list[PricedEpsilon]:
-    """The epsilons of a plan with their risk, side by side."""
-    told = [] if found is None else list(zip(found["fits"], found["words"], strict=False))
+    """Return the epsilons of a plan with their accuracy and risk."""
+    planned = [] if found is None else list(zip(found["fits"], found["words"], strict=False))
     return [
         PricedEpsilon(
             epsilon=fit["epsilon"],
             expect=words.partition(" expect, typically: ")[2] or words,
-            risks=tuple((f"{prior:.0%}", at_most(risk(fit["epsilon"], prior))) for prior in PRIORS),
+            risks=tuple((f"{prior:.0%}", at_most(risk(fit["epsilon"], prior))) for prior in PRIOR_PROBABILITIES),
             price=price_of(fit["epsilon"], view),
             admitted=view is None or fit["epsilon"] <= view.left_epsilon(DELTA) * (1 + 1e-9),
         )
-        for fit, words in told
+        for fit, words in planned
     ]
 
 
 def at_most(chance: float) -> str:
-    """A bound in percent, rounded up."""
+    """Return a bound in percent, rounded up."""
     return f"{math.ceil(1000 * chance) / 10:g}%"
 
 
 def price_of(epsilon: float, view: LedgerView | None) -> str:
-    """What a fit would take of what the ledger still admits, in the measure that it adds up."""
+    """Return the share of the remaining budget that a fit would spend, in the measure that the ledger adds up."""
     left = None if view is None else view.left
     if view is None or left is None:
-        return "There is no ledger yet." if view is None else "The ledger has no cap: it admits everything."
+        return "There is no ledger yet." if view is None else "The ledger has no cap: any fit is possible."
     if epsilon > view.left_epsilon(DELTA) * (1 + 1e-9):
-        return "The ledger does not admit it any more."
+        return "It exceeds what is left in the ledger."
     measure, amount = left
     share = (epsilon if measure == "epsilon" else epsilon_to_rho(epsilon, DELTA)) / amount if amount else 1.0
     return f"About {min(share, 1):.0%} of what is left." if share >= 0.005 else "Below 1% of what is left."
 
 
 def make_ledger(visit: Visit) -> Response:
-    """Make the ledger, with a cap."""
+    """Create the ledger, with a cap."""
     entry = visit.table
     if (visit.folder.root / entry.ledger).exists():
-        raise UsageError(f"there is a ledger {entry.ledger} already, and it stays")
+        raise UsageError(f"the ledger {entry.ledger} already exists, and cannot be replaced")
     name = visit.text("name") or entry.name
     epsilon, delta = visit.number("epsilon", "epsilon"), visit.number("delta", "delta")
     relation: Any = visit.text("neighbours") or "add-remove"
@@ -138,16 +138,16 @@ def make_ledger(visit: Visit) -> Response:
 
 
 def plan(visit: Visit) -> Response:
-    """Have it worked out what to expect."""
+    """Start a plan."""
     rows = visit.whole("rows", "the guess at the number of rows")
     if rows is None:
-        raise UsageError("guess the number of rows, as 10000: the studio does not count them")
+        raise UsageError("enter a guess at the number of rows, as 10000: the studio does not count them")
     try:
         epsilons = sorted({float(part) for part in visit.text("epsilons").split(",") if part.strip()})
     except ValueError:
         raise UsageError("write epsilons as 0.5, 1, 3") from None
-    if not 0 < len(epsilons) <= MOST_EPSILONS:
-        raise UsageError(f"name one to {MOST_EPSILONS} epsilons, as 0.5, 1, 3")
-    asked = commands.AskedFit(epsilon=epsilons[0], target=visit.text("target"))
+    if not 0 < len(epsilons) <= MAX_EPSILONS:
+        raise UsageError(f"enter one to {MAX_EPSILONS} epsilons, as 0.5, 1, 3")
+    asked = commands.FitForm(epsilon=epsilons[0], target=visit.text("target"))
     visit.jobs.start(visit.table.name, commands.plan(visit.table, epsilons, rows, asked))
     return go_to("t", visit.table.name, "budget", at="plan")

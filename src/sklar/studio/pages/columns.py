@@ -1,4 +1,4 @@
-"""Step one: what is publicly known about each column; what a draft took from the rows is asked, fact by fact."""
+"""Step one: public facts about each column, with a question for each fact that a draft took from the rows."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from starlette.responses import Response
 
 from sklar.errors import UsageError
-from sklar.schema.answering import ASKED, answered
+from sklar.schema.answering import EDITED_FACTS, answer_question
 from sklar.schema.confirming import (
     Question,
     describe_column,
+    describe_sources,
     describe_step,
-    marks_of,
     payable_facts,
     rule_name,
     step_name,
@@ -22,19 +22,19 @@ from sklar.schema.confirming import (
 from sklar.schema.persons.person import ORDERED_KINDS, PAY_ROWS, WEIGHTS, Person
 from sklar.schema.rules import Expression
 from sklar.schema.table import Schema, schema_from_dict
-from sklar.schema.toml import KINDS, notes_in, parse_toml
+from sklar.schema.toml import KINDS, parse_notes, parse_toml
 from sklar.studio import commands
 from sklar.studio.folder import READING
 from sklar.studio.pages.budget import spent_on
 from sklar.studio.visit import Visit, go_to
 
-MOST_LABELS = 100
-"""Labels in a field of an edit: what is longer, nobody reads there."""
+MAX_EDITED_LABELS = 100
+"""Maximum number of labels in an edit field; longer lists are edited in the text of the schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownColumn:
-    """A column as the page has it."""
+    """A column as the page shows it."""
 
     name: str
     kind: str
@@ -46,7 +46,7 @@ class ShownColumn:
 
 
 def page(visit: Visit) -> Response:
-    """Questions first, then all that is settled."""
+    """Show open questions first, then confirmed columns."""
     entry = visit.table
     lines = commands.Lines(
         commands=(*commands.draft(entry).typed, commands.typed(["schema", "confirm", entry.schema, "--by", "NAME"])),
@@ -76,58 +76,62 @@ def page(visit: Visit) -> Response:
 
 
 def read_schema(visit: Visit) -> Schema:
-    """The schema of the table."""
+    """Return the schema of the table."""
     return Schema.read(visit.folder.root / visit.table.schema)
 
 
 def shown_column(schema: Schema, name: str) -> ShownColumn:
-    """A column with its question, if it has one, and the facts that an edit shows."""
+    """Return a column with its question, if it has one, and the facts that an edit shows."""
     column = schema[name]
     question = next((one for one in schema.questions() if one.column == name), None)
     own = {f.name for f in fields(column)}
-    facts = tuple((fact, text_of(getattr(column, fact))) for fact in ASKED[1:] if fact in own and _fits(column, fact))
+    facts = tuple(
+        (fact, text_of(getattr(column, fact))) for fact in EDITED_FACTS[1:] if fact in own and _fits(column, fact)
+    )
     return ShownColumn(
-        name=name, kind=column.kind, says=describe_column(column), marks=marks_of(column), question=question,
+        name=name, kind=column.kind, says=describe_column(column), marks=describe_sources(column), question=question,
         payable=question is not None and bool(payable_facts(column)), facts=facts,
     )  # fmt: skip
 
 
 def _fits(column: Any, fact: str) -> bool:
-    """Whether a field can hold a fact: long lists, and labels with commas, are changed in the text of the schema."""
+    """Return whether a fact can be edited in a field; long lists and labels with commas cannot."""
     value = getattr(column, fact)
-    return not isinstance(value, tuple) or (len(value) <= MOST_LABELS and not any("," in str(one) for one in value))
+    if not isinstance(value, tuple):
+        return True
+    return len(value) <= MAX_EDITED_LABELS and not any("," in str(one) for one in value)
 
 
 def text_of(value: Any) -> str:
-    """A fact as somebody would write it."""
+    """Return a fact as text for an edit field."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, tuple) else "" if value is None else str(value)
 
 
 def reading(visit: Visit) -> Response:
-    """Say how the file is to be read, for a draft that could not."""
-    said = {key: visit.form[key] for key in READING if visit.form.get(key)}
-    visit.folder.change(visit.table.name, reading=said)
+    """Change the options for reading the file, if a draft failed."""
+    options = {key: visit.form[key] for key in READING if visit.form.get(key)}
+    visit.folder.change(visit.table.name, reading=options)
     return go_to("t", visit.table.name, "columns")
 
 
 def draft(visit: Visit) -> Response:
-    """Have a schema drafted."""
+    """Start drafting a schema."""
     entry = visit.table
     if (visit.folder.root / entry.schema).exists():
-        raise UsageError(f"there is a schema {entry.schema} already: delete the file to draft it anew")
+        raise UsageError(f"the schema {entry.schema} already exists: delete the file to draft it again")
     visit.jobs.start(entry.name, commands.draft(entry))
     return go_to("t", entry.name, "columns")
 
 
 def answer(visit: Visit) -> Response:
-    """Take one answer; a schema is written as a whole or not at all."""
+    """Apply one answer; a schema is written as a whole or not at all."""
     entry, schema = visit.table, read_schema(visit)
     column, way, by = visit.form.get("column", ""), visit.text("way"), visit.text("by")
-    _require_seen(visit, schema)  # who confirms vouches for what the page showed
-    said = _said(visit, schema, column) if way == "edit" and column in schema else {}
-    changed = answered(schema, column, way, said, by)
+    _require_seen(visit, schema)  # a confirmation is about what the page showed
+    facts = _changed_facts(visit, schema, column) if way == "edit" and column in schema else {}
+    changed = answer_question(schema, column, way, facts, by)
     changed.write(visit.folder.root / entry.schema)
     visit.folder.change(entry.name, by=by)
     left = [question.column for question in changed.questions()]
@@ -137,22 +141,22 @@ def answer(visit: Visit) -> Response:
 
 def _require_seen(visit: Visit, schema: Schema) -> None:
     if visit.form.get("seen") != schema.fingerprint:
-        raise UsageError("the schema has changed since this page was shown, in another tab perhaps: look at it again")
+        raise UsageError("the schema has changed since this page was shown, perhaps in another tab: check it again")
 
 
-def _said(visit: Visit, schema: Schema, name: str) -> dict[str, str]:
-    """What an edit changed; a field that was left as it was says nothing."""
+def _changed_facts(visit: Visit, schema: Schema, name: str) -> dict[str, str]:
+    """Return the facts that an edit changed."""
     shown = {"kind": schema[name].kind, **dict(shown_column(schema, name).facts)}
-    said = {fact: visit.text(fact) for fact in shown if fact in visit.form and visit.text(fact) != shown[fact]}
+    changed = {fact: visit.text(fact) for fact in shown if fact in visit.form and visit.text(fact) != shown[fact]}
     try:
         more = dict(part.split("=", 1) for part in shlex.split(visit.text("more")))
     except ValueError:
         raise UsageError("write other facts as bins=50 other=else, with quotes around a text that has spaces") from None
-    return {fact: text or "none" for fact, text in {**said, **more}.items()}
+    return {fact: text or "none" for fact, text in {**changed, **more}.items()}
 
 
 def rule(visit: Visit) -> Response:
-    """State a public rule, as an expression."""
+    """Add a public rule, as an expression."""
     schema = read_schema(visit)
     if not visit.text("rule"):
         raise UsageError("write the rule as a condition on columns, as left - admitted <= 60")
@@ -162,22 +166,22 @@ def rule(visit: Visit) -> Response:
 
 
 def person(visit: Visit) -> Response:
-    """Say who a person is; no key says that each row is one."""
+    """Set the person; without a key each row is a person."""
     schema, rows = read_schema(visit), visit.text("rows")
-    said = None
+    found = None
     if visit.form.get("key"):
-        said = Person(
+        found = Person(
             key=visit.form["key"], rows=rows if rows == PAY_ROWS else visit.whole("rows", "the number of rows") or 0,
             order=visit.form.get("order") or None, weights=visit.text("weights") or "votes",
         )  # fmt: skip
-    schema.with_person(said).write(visit.folder.root / visit.table.schema)
+    schema.with_person(found).write(visit.folder.root / visit.table.schema)
     return go_to("t", visit.table.name, "columns", at="person")
 
 
 def text(visit: Visit) -> Response:
-    """Take the whole schema as text."""
+    """Replace the schema by an edited text."""
     schema = read_schema(visit)
     _require_seen(visit, schema)
     changed = visit.form.get("toml", "").replace("\r\n", "\n")
-    schema_from_dict(parse_toml(changed), notes_in(changed)).write(visit.folder.root / visit.table.schema)
+    schema_from_dict(parse_toml(changed), parse_notes(changed)).write(visit.folder.root / visit.table.schema)
     return go_to("t", visit.table.name, "columns", at="text")

@@ -1,4 +1,4 @@
-"""What jobs have made, for the browser: reports to look at, synthetic rows, releases and public keys to keep."""
+"""Results of jobs for the browser: reports to view, synthetic rows, releases and public keys to download."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from sklar.report import colours
 from sklar.studio.safety import REPORT_POLICY
 from sklar.studio.visit import ENVIRONMENT, Visit
 
-LOOKED_AT = {".html": "text/html; charset=utf-8", ".svg": "image/svg+xml"}
-KEPT = {
+VIEWED_TYPES = {".html": "text/html; charset=utf-8", ".svg": "image/svg+xml"}
+DOWNLOADED_TYPES = {
     ".csv": "text/csv; charset=utf-8", ".parquet": "application/octet-stream", ".zip": "application/zip",
     ".pub": "application/x-pem-file",
 }  # fmt: skip
-"""Kinds of files by their endings; no others are handed out, and of these only what a job has made."""
+"""Media types by ending; other files are not served, and of these only results of jobs."""
 
 
 def file(visit: Visit) -> Response:
-    """One file of the folder."""
+    """Serve one file of the folder."""
     name = visit.path["name"]
     ending = name[name.rfind(".") :]
-    if ending not in LOOKED_AT | KEPT or not visit.jobs.has_made(name):
-        raise UsageError("there is no such file to be had here")
+    if ending not in VIEWED_TYPES | DOWNLOADED_TYPES or not visit.jobs.has_made(name):
+        raise UsageError("there is no such file")
     place = visit.folder.place(name)
-    if ending in LOOKED_AT:
+    if ending in VIEWED_TYPES:
         headers = {"content-security-policy": REPORT_POLICY}
-        return FileResponse(place, media_type=LOOKED_AT[ending], headers=headers)
-    return FileResponse(place, media_type=KEPT[ending], filename=name)
+        return FileResponse(place, media_type=VIEWED_TYPES[ending], headers=headers)
+    return FileResponse(place, media_type=DOWNLOADED_TYPES[ending], filename=name)
 
 
 def icon(visit: Visit) -> Response:
-    """Browsers ask for one; there is none."""
+    """Answer that there is no icon, which browsers request."""
     return Response(status_code=204)
 
 
 def style(visit: Visit) -> Response:
-    """The stylesheet, in the colours of all pages of the house."""
+    """Serve the stylesheet, in the colours of all pages."""
     sheet = ENVIRONMENT.get_template("studio.css").render(theme=colours.THEME)
     return Response(sheet, media_type="text/css", headers={"cache-control": "private, max-age=3600"})

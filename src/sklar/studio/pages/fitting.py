@@ -1,4 +1,4 @@
-"""Step three: the fit, in a process of its own, charged to the ledger before each look at the rows."""
+"""Step three: the fit, in a process of its own, charged to the ledger before rows are read."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sklar.studio.visit import Visit, go_to
 
 
 def page(visit: Visit) -> Response:
-    """What will be spent, and the fits so far."""
+    """Show what will be spent, and the fits so far."""
     entry = visit.table
     schema = read_schema(visit) if (visit.folder.root / entry.schema).exists() else None
     view, _ = ledger_of(visit)
     number = visit.folder.next_model(entry)
-    example = commands.AskedFit(epsilon=1)
+    example = commands.FitForm(epsilon=1)
     work = commands.fit(entry, number, example)
     latest = visit.jobs.latest(entry.name, "fit")
     lines = commands.Lines(
@@ -33,11 +33,11 @@ def page(visit: Visit) -> Response:
 
 
 def fit(visit: Visit) -> Response:
-    """Begin a fit; what can be refused without it is refused here."""
+    """Start a fit, after refusing what can be refused without it."""
     entry = visit.table
     read_schema(visit).require_confirmed()
     visit.folder.require_ledger(entry)
-    asked = commands.AskedFit(
+    asked = commands.FitForm(
         epsilon=visit.number("epsilon", "epsilon"),
         delta=visit.number("delta", "delta") if visit.text("delta") else 1e-9,
         method=visit.text("method"),

@@ -1,4 +1,4 @@
-"""Last step: all that was spent and done, by the ledger and by the jobs; and the job that runs, stopped or taken up."""
+"""Last step: what was spent and done, from the ledger and the jobs; and cancelling or resuming the current job."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklar.studio.visit import STEPS, Visit, go_to
 
 
 def page(visit: Visit) -> Response:
-    """The ledger with its chain, and every job with its commands."""
+    """Show the ledger with its chain, and every job with its commands."""
     entry = visit.table
     view, broken = ledger_of(visit)
     lines = commands.Lines(
@@ -26,7 +26,7 @@ def page(visit: Visit) -> Response:
 
 
 def box(visit: Visit) -> Response:
-    """The box that a page replaces once a second; when the job has ended, the page is shown anew."""
+    """Return the job's box, which a page reloads once a second; when the job has ended, the page is reloaded."""
     shown = visit.show("working.html", step=_step(visit))
     if visit.jobs.running(visit.table.name) is None:
         shown.headers["HX-Refresh"] = "true"
@@ -34,7 +34,7 @@ def box(visit: Visit) -> Response:
 
 
 def cancel(visit: Visit) -> Response:
-    """End the job that runs. What it was charged stays charged."""
+    """Cancel the running job. What it was charged stays charged."""
     job = visit.jobs.running(visit.table.name)
     if job is not None:
         visit.jobs.cancel(job)
@@ -42,10 +42,10 @@ def cancel(visit: Visit) -> Response:
 
 
 def resume(visit: Visit) -> Response:
-    """Go on with the latest job."""
+    """Resume the latest job."""
     job = visit.jobs.latest(visit.table.name)
     if job is None or not job.resumable:
-        raise UsageError("there is nothing to go on with: the latest job ended well, or is still running")
+        raise UsageError("there is nothing to resume: the latest job succeeded, or is still running")
     visit.jobs.again(job)
     return _back(visit)
 
@@ -55,5 +55,5 @@ def _back(visit: Visit) -> Response:
 
 
 def _step(visit: Visit) -> str:
-    """The page that the box stands on."""
+    """Return the page that contains the box."""
     return visit.text("step") if visit.text("step") in STEPS else "history"

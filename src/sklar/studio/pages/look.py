@@ -1,4 +1,4 @@
-"""Step four: what a model is worth: its claim, both reports, synthetic rows under conditions, its vine."""
+"""Step four: the quality of a model: its claim, both reports, synthetic rows under conditions, its vine."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from sklar.studio import commands
 from sklar.studio.jobs import StudioJob
 from sklar.studio.visit import Visit, go_to, rows_of
 
-SHOWN_ROWS = 12
+PREVIEWED_ROWS = 12
 """Synthetic rows on the page; the file has all."""
-SHOWN_BYTES = 200_000
-"""Bytes of a file that are read for them."""
+PREVIEW_BYTES = 200_000
+"""Bytes of a file that are read for the preview."""
 FORMS = ("csv", "parquet")
 
 
 def page(visit: Visit) -> Response:
-    """One model: the one that is named, or the latest."""
+    """Show the named model, or the latest."""
     entry, models, number = visit.table, visit.folder.models(visit.table), visit.model
     if number is None:
         return visit.show("look.html", step="look", model=None, models=(), lines=commands.Lines())
@@ -55,7 +55,7 @@ def page(visit: Visit) -> Response:
 
 
 def claim_of(visit: Visit, name: str) -> str | None:
-    """What a model promises, as the latest command that fitted or inspected it told."""
+    """Return the claim of a model, from the latest command that fitted or inspected it."""
     for job in visit.jobs.of(visit.table.name):
         for at, words in enumerate(job.commands):
             own = words[0] in ("fit", "inspect") and f"{name}.sklar" in words
@@ -69,25 +69,25 @@ def _files(name: str) -> dict[str, str]:
 
 
 def _example(visit: Visit, number: int) -> commands.Work:
-    return commands.sample(visit.table, number, 2, commands.AskedSample(rows=1000, seed=7, given=("sex=F",)))
+    return commands.sample(visit.table, number, 2, commands.SampleForm(rows=1000, seed=7, given=("sex=F",)))
 
 
 def _preview(visit: Visit, name: str | None) -> tuple[Any, Any]:
     if name is None:
         return (), ()
     with (visit.folder.root / name).open(encoding="utf-8", newline="") as file:
-        return rows_of(file.read(SHOWN_BYTES), SHOWN_ROWS)
+        return rows_of(file.read(PREVIEW_BYTES), PREVIEWED_ROWS)
 
 
 def sample(visit: Visit) -> Response:
-    """Draw rows, under conditions if there are some."""
+    """Draw rows, optionally under conditions."""
     given = [line.strip() for line in visit.form.get("given", "").splitlines() if line.strip()]
     if any("=" not in line for line in given):
-        raise UsageError("write a condition a line, as sex=F or age=30..40")
+        raise UsageError("write one condition per line, as sex=F or age=30..40")
     form = visit.text("form") or "csv"
     if form not in FORMS:
-        raise UsageError("samples are written as csv or parquet")
-    asked = commands.AskedSample(
+        raise UsageError("the format of a sample must be csv or parquet")
+    asked = commands.SampleForm(
         rows=visit.whole("rows", "the number of rows"), seed=visit.whole("seed", "the seed"), given=given, form=form
     )
     number = visit.folder.next_sample(visit.table, visit.known_model)
@@ -112,5 +112,5 @@ def _back(visit: Visit) -> Response:
 
 
 def jobs_of_model(visit: Visit, name: str, kind: str) -> list[StudioJob]:
-    """Jobs of one kind that were about a model."""
+    """Return the jobs of one kind about a model."""
     return [job for job in visit.jobs.of(visit.table.name, kind) if any(f"{name}.sklar" in w for w in job.commands)]

@@ -1,4 +1,4 @@
-"""Step five: what is published, in one file that anyone can check."""
+"""Step five: the release, in one file that anyone can verify."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from sklar.studio.visit import Visit, go_to
 
 
 def page(visit: Visit) -> Response:
-    """One model: the one that is named, or the latest; its bundle and what its check found."""
+    """Show the bundle of the named or latest model, and its verification."""
     entry, models, number = visit.table, visit.folder.models(visit.table), visit.model
     if number is None:
         return visit.show("release.html", step="release", model=None, models=(), lines=commands.Lines())
     name, signed = entry.model(number), (visit.folder.root / commands.KEY).exists()
-    work = commands.release(entry, number, commands.AskedRelease(signed=signed, reported=_reported(visit, name)))
+    work = commands.release(entry, number, commands.ReleaseForm(signed=signed, reported=_reported(visit, name)))
     ran = jobs_of_model(visit, name, "release")
     last = ran[0] if ran else None
     lines = commands.Lines(
@@ -44,9 +44,9 @@ def key(visit: Visit) -> Response:
 
 
 def release(visit: Visit) -> Response:
-    """Report, bundle, and check what was bundled."""
+    """Write the report and the bundle, and verify it."""
     signed = visit.text("signed") == "yes" and (visit.folder.root / commands.KEY).exists()
-    asked = commands.AskedRelease(
+    asked = commands.ReleaseForm(
         rows=visit.whole("rows", "the number of rows"), seed=visit.whole("seed", "the seed") or 0, signed=signed,
         reported=_reported(visit, visit.table.model(visit.known_model)),
     )  # fmt: skip
@@ -55,6 +55,6 @@ def release(visit: Visit) -> Response:
 
 
 def _reported(visit: Visit, name: str) -> bool:
-    """Whether the public report of a model is there, and ours."""
+    """Return whether the public report of a model exists and was written by a job."""
     page = f"{name}.public.html"
     return visit.jobs.has_made(page) and (visit.folder.root / page).is_file()

@@ -13,7 +13,7 @@ import pytest
 
 import sklar
 from sklar.errors import MissingExtraError, NewMomentWarning, SourceError, UsageError
-from sklar.private.session import one_moment
+from sklar.private.session import hold_snapshot
 from sklar.rows import exact_counts, open_rows
 from sklar.rows.sources import open_source
 from sklar.rows.sources.databases import KINDS
@@ -120,7 +120,7 @@ def test_all_passes_see_one_moment(visits: str, visits_schema: Schema, run: Run)
 
 
 def test_all_openings_of_a_fit_see_one_moment(visits: str, visits_schema: Schema, run: Run) -> None:
-    with one_moment(visits, ReadOptions()) as data:
+    with hold_snapshot(visits, ReadOptions()) as data:
         first = open_rows(data, visits_schema).exact_rows
         run("INSERT INTO visits SELECT * FROM visits LIMIT 10")
         assert open_rows(data, visits_schema).exact_rows == first
@@ -160,8 +160,8 @@ def test_a_view_needs_a_word_that_the_claim_repeats(
     [
         ("{}&table=nowhere", "there is no table"),
         ("{}", "name the table"),
-        ("{}x&table=visits", "nothing listens"),
-        ("postgresql://localhost:1/db?table=visits", "nothing listens"),
+        ("{}x&table=visits", "no server accepts connections"),
+        ("postgresql://localhost:1/db?table=visits", "no server accepts connections"),
     ],
 )
 def test_what_is_not_there_is_said(address: str, words: str, postgres: Any, visits_schema: Schema) -> None:
@@ -175,7 +175,7 @@ def test_rows_elsewhere_need_a_ledger_that_is_named(visits: str, visits_schema: 
 
 
 def test_a_query_is_not_asked_of_a_server(visits: str, visits_schema: Schema) -> None:
-    with pytest.raises(SourceError, match="make a view"):
+    with pytest.raises(SourceError, match="create a view"):
         open_rows(visits, visits_schema, ReadOptions(sql="SELECT 1"))
 
 
@@ -206,7 +206,7 @@ def test_a_server_that_goes_away_in_a_pass_leaves_the_books_right(
     assert_silent(told.value)
     (unfinished,) = read_ledger(place).unfinished
     assert unfinished.id
-    with pytest.warns(NewMomentWarning, match="goes on now"):
+    with pytest.warns(NewMomentWarning, match="interrupted and is resumed"):
         model = sklar.fit(visits, visits_schema, **wanted)
     assert model.claim.guarantee
     assert not read_ledger(place).unfinished

@@ -19,7 +19,7 @@ import sklar
 from sklar.errors import SklarError, SourceError
 from sklar.rows import open_rows
 from sklar.schema import Schema
-from sklar.schema.address import has_secrets, table_address, without_secrets
+from sklar.schema.address import has_secrets, remove_secrets, table_address
 
 SECRET = "geh/ei?m@7#f%3a"
 QUOTED = quote(SECRET, safe="")
@@ -167,7 +167,7 @@ def test_a_command_line_with_a_password_is_refused(locked: str, tmp_path: Path) 
     ],
 )
 def test_what_is_shown_of_an_address(address: str, shown: str) -> None:
-    assert without_secrets(address) == shown
+    assert remove_secrets(address) == shown
     assert has_secrets(address) == (address != shown)
     found = table_address(address)
     assert found is None or (str(found) == shown and "p%40" not in repr(found))
@@ -177,4 +177,4 @@ def test_an_address_that_cannot_be_split_is_refused_without_its_password() -> No
     with pytest.raises(SklarError) as error:
         table_address(f"postgresql://u:{chr(0x2100)}w@h/db")
     assert chr(0x2100) not in "".join(traceback.format_exception(error.value))
-    assert without_secrets("host=h password=pw") == "host=h password=..."
+    assert remove_secrets("host=h password=pw") == "host=h password=..."

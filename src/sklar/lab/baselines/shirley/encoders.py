@@ -1,10 +1,10 @@
 """Supervised encoders: numbers for the categories of a column, learned from rows that the rest of the fit never sees.
 
-Weight of evidence of a category c is ln(P(c | reference = 1) / P(c | reference = 0)), both with one pseudo-count; GLMM
-is the random intercept of c in a mixed logistic (or, for an ordinal reference, linear) regression of the reference on
-the category alone, fitted by the library category_encoders (McGinnis et al. 2018), as in the paper. Weight of evidence
-has that library's numbers too, but is computed here: to load the library takes longer than the rest of a small fit.
-A category that the encoder has not seen, null included, gets 0: no evidence either way.
+The weight of evidence of a category c is ln(P(c | reference = 1) / P(c | reference = 0)), both with one pseudo-count.
+GLMM is the random intercept of c in a mixed logistic (or, for an ordinal reference, linear) regression of the reference
+on the category, fitted by the library category_encoders (McGinnis et al. 2018), as in the paper. The weight of evidence
+equals that library's but is computed here, because importing the library takes longer than a small fit. A category that
+the encoder has not seen, or null, is encoded as 0: no evidence.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from sklar.errors import MissingExtraError, UsageError
 from sklar.lab.baselines.shirley.options import SUPERVISED, ShirleyOptions
 from sklar.lab.tables.table import ExactTable
 
-MOST_ROWS = {"woe": 1_000_000, "glmm": 10_000}
-"""Rows an encoder is fitted on at most: a mixed model takes seconds a column at 10,000, with little to gain beyond."""
-LEAST_ROWS = 10
-"""Fewer rows with a value of the reference order categories by little but chance."""
+MAX_ENCODER_ROWS = {"woe": 1_000_000, "glmm": 10_000}
+"""Maximum rows to fit an encoder: a mixed model takes seconds per column at 10,000, and more rows gain little."""
+MIN_REFERENCE_ROWS = 10
+"""Minimum rows with a value of the reference: with fewer, the order of categories is mostly chance."""
 
 
 def set_aside(
     table: ExactTable, options: ShirleyOptions, rng: np.random.Generator
 ) -> tuple[ExactTable | None, ExactTable]:
-    """Rows for the encoder, if it learns from any, and all others."""
+    """Split off the rows for a supervised encoder; None if there is none."""
     if options.encoding not in SUPERVISED:
         return None, table
     chosen = rng.permutation(table.rows)
@@ -39,38 +39,38 @@ def set_aside(
 
 
 def encoded_levels(table: ExactTable | None, options: ShirleyOptions, rng: np.random.Generator) -> dict[str, Floats]:
-    """For each nominal column but the reference, the number of every base code."""
+    """Encode every base code of each nominal column except the reference."""
     if table is None or options.referred is None:
         return {}
     reference = options.referred
-    truth, known = _truth(table, reference, options)
-    chosen, most = np.flatnonzero(known), MOST_ROWS[options.encoding]
+    truth, known = _reference_values(table, reference, options)
+    chosen, most = np.flatnonzero(known), MAX_ENCODER_ROWS[options.encoding]
     if len(chosen) > most:
         chosen = np.sort(rng.choice(chosen, most, replace=False))
     names = [name for name in table.names if not table.schema[name].ordered and name != reference]
     return {name: _encode_column(table, name, chosen, truth[chosen], options.encoding) for name in names}
 
 
-def _truth(table: ExactTable, reference: str, options: ShirleyOptions) -> tuple[Floats, Mask]:
-    """The reference as numbers, and the rows where it has a listed value; two-valued ones as 0 and 1."""
+def _reference_values(table: ExactTable, reference: str, options: ShirleyOptions) -> tuple[Floats, Mask]:
+    """Return the reference as numbers (0 and 1 if it has two values) and the rows where it has a listed value."""
     column = table.schema[reference]
     codes = table.codes[reference].astype(np.int64)
     if column.other_code is not None and options.encoding == "woe" and (codes == column.other_code).any():
         raise UsageError(
-            f"weight of evidence needs a reference with two values; '{reference}' has others than the listed ones. "
+            f"weight of evidence needs a reference with two values; '{reference}' has values that are not listed. "
             "Name another reference"
         )
     known = codes < column.value_cells
-    if known.sum() < LEAST_ROWS or len(np.unique(codes[known])) < 2:
+    if known.sum() < MIN_REFERENCE_ROWS or len(np.unique(codes[known])) < 2:
         raise UsageError(
-            f"the rows set aside for encoder '{options.encoding}' hold fewer than {LEAST_ROWS} values of the reference "
-            f"'{reference}', or only one; name another reference or use encoder='ordinal'"
+            f"the rows for encoder '{options.encoding}' have fewer than {MIN_REFERENCE_ROWS} values of the reference "
+            f"'{reference}', or only one different value; name another reference or use encoder='ordinal'"
         )
     return codes.astype(np.float64), known
 
 
 def _encode_column(table: ExactTable, name: str, rows: Ints, truth: Floats, encoder: str) -> Floats:
-    """Encoded value of every base code of a column."""
+    """Encode every base code of a column."""
     size = table.schema.size(name)
     codes = table.codes[name][rows]
     if len(np.unique(codes)) < 2:
@@ -79,9 +79,9 @@ def _encode_column(table: ExactTable, name: str, rows: Ints, truth: Floats, enco
 
 
 def weights_of_evidence(codes: NDArray[np.integer], truth: Floats, size: int) -> Floats:
-    """ln((p_c + 1) / (P + 2)) - ln((n_c + 1) / (N + 2)), of a category's rows p_c with reference 1 and n_c with 0.
+    """Return ln((p_c + 1) / (P + 2)) - ln((n_c + 1) / (N + 2)) of a category with p_c rows of reference 1 and n_c of 0.
 
-    P and N are their totals. A category of one row tells too little and gets 0, as in category_encoders.
+    P and N are their totals. A category with one row gets 0, as in category_encoders.
     """
     counts = np.bincount(codes, minlength=size)
     ones = np.bincount(codes, weights=truth, minlength=size)
@@ -91,7 +91,7 @@ def weights_of_evidence(codes: NDArray[np.integer], truth: Floats, size: int) ->
 
 
 def random_intercepts(codes: NDArray[np.integer], truth: Floats, size: int) -> Floats:
-    """Of a mixed model with the category as its only effect."""
+    """Return the random intercepts of a mixed model with the category as its only effect."""
     try:
         encoder = importlib.import_module("category_encoders").GLMMEncoder
         binary = len(np.unique(truth)) == 2
@@ -103,7 +103,7 @@ def random_intercepts(codes: NDArray[np.integer], truth: Floats, size: int) -> F
     pandas = importlib.import_module("pandas")
     labels = np.array([f"c{code}" for code in range(size)], dtype=object)
     with warnings.catch_warnings():
-        # The library calls parts of pandas and statsmodels that warn about their own future.
+        # The library uses deprecated parts of pandas and statsmodels.
         warnings.simplefilter("ignore")
         fitted = library.fit(pandas.DataFrame({"level": labels[codes]}), pandas.Series(truth))
         found = fitted.transform(pandas.DataFrame({"level": labels}))

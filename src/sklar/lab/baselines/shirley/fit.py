@@ -1,4 +1,4 @@
-"""COPULA-SHIRLEY: noisy histograms of one half of the rows, a vine of the other half, and the labels it carries."""
+"""COPULA-SHIRLEY: noisy histograms of one half of the rows, and a vine fitted to the other half."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from sklar.lab.baselines.method import NOT_PRIVATE, BaselineMethod
 from sklar.lab.baselines.shirley.encoders import encoded_levels, set_aside
 from sklar.lab.baselines.shirley.options import ShirleyOptions, check
 from sklar.lab.baselines.shirley.ranks import match_ranks
-from sklar.lab.baselines.shirley.steps import Steps, columns_of, levels_of, margin_of, pseudo_observations, steps_of
+from sklar.lab.baselines.shirley.steps import (
+    Steps,
+    column_distribution,
+    count_columns,
+    find_levels,
+    pseudo_observations,
+    row_steps,
+)
 from sklar.lab.tables.table import ExactTable
 from sklar.lab.vines import fit_rvine
 from sklar.model.rvine.shirley import ShirleyColumn, ShirleyModel
@@ -20,37 +27,39 @@ from sklar.model.rvine.vine import FAMILIES, RegularVine
 from sklar.schema.columns import Column
 from sklar.schema.numbers import Integer, Real
 
-LEAST_ROWS = 20
-"""A vine is not fitted to fewer rows."""
+MIN_VINE_ROWS = 20
+"""Minimum number of rows for a vine and for histograms."""
 OFFSET_ROWS = 20_000
-"""Rows of the vine that offsets of one-hot columns are found on: shares come out exact to about 1 / sqrt(rows)."""
+"""Simulated rows to find the offsets of one-hot columns: shares are exact to about 1 / sqrt(rows)."""
 OFFSET_ROUNDS, OFFSET_STEP = 60, 0.5
-"""Steps towards the wanted shares, and how far the first of them goes; the best offsets of all are kept."""
+"""Number of steps towards the wanted shares, and the size of the first; the best offsets are kept."""
 
 
 def fit(table: ExactTable, options: ShirleyOptions, rng: np.random.Generator) -> ShirleyModel:
-    """Encode, split, count with noise, and fit a vine to the uniforms of the rows that were not counted.
+    """Encode, split, count with noise, and fit a vine to the pseudo-observations of the rows that were not counted.
 
     Reference: Gambs, Ladouceur, Laurent, Roy-Gaumond (2021), "Growing synthetic data through differentially-private
     vine copulas", algorithms 1 to 4.
     """
     for_encoder, others = set_aside(table, options, rng)
     encoded = encoded_levels(for_encoder, options, rng)
-    levels = levels_of(others, encoded, options, rng)
+    levels = find_levels(others, encoded, options, rng)
     for_histograms, for_vine = split_rows(others, options, rng)
-    columns = columns_of(for_histograms, levels, options, rng)
-    vine = fit_vine(steps_of(for_vine, levels, columns), options, rng)
+    columns = count_columns(for_histograms, levels, options, rng)
+    vine = fit_vine(row_steps(for_vine, levels, columns), options, rng)
     if vine is not None and options.encoding == "one-hot" and not options.published:
         uniforms = vine.simulate(OFFSET_ROWS, rng)
-        columns = tuple(with_offsets(column, uniforms) for column in columns)
-    margins = (margin_of(name, table.schema.size(name), c) for name, c in zip(table.names, columns, strict=True))
+        columns = tuple(fit_offsets(column, uniforms) for column in columns)
+    margins = (
+        column_distribution(name, table.schema.size(name), c) for name, c in zip(table.names, columns, strict=True)
+    )
     return ShirleyModel(margins=tuple(margins), columns=columns, vine=vine, rows_estimate=table.total)
 
 
-def on_values_that_occur(table: ExactTable, options: ShirleyOptions) -> ExactTable:
-    """As published, every number that occurs is a bin of its own: the schema of the model lists them, marked from-rows.
+def use_observed_values(table: ExactTable, options: ShirleyOptions) -> ExactTable:
+    """Make every observed number its own bin, as published; the schema of the model lists them, marked from-rows.
 
-    Numbers that the grid tells apart already, such as those of a short range of integers, stay as they are.
+    Columns whose grid already has one bin per number, such as short ranges of integers, stay as they are.
     """
     if not options.published:
         return table
@@ -69,13 +78,13 @@ def on_values_that_occur(table: ExactTable, options: ShirleyOptions) -> ExactTab
 
 
 def split_rows(table: ExactTable, options: ShirleyOptions, rng: np.random.Generator) -> tuple[ExactTable, ExactTable]:
-    """Rows for the histograms and rows for the vine: disjoint, unless there is no noise and no split was asked for."""
+    """Split rows for the histograms and for the vine: disjoint, unless there is neither noise nor a given split."""
     share = options.share_of_vine
     cut = table.rows if share is None else round(share * table.rows)
-    if cut < LEAST_ROWS or (share is not None and table.rows - cut < LEAST_ROWS):
+    if cut < MIN_VINE_ROWS or (share is not None and table.rows - cut < MIN_VINE_ROWS):
         raise UsageError(
-            f"after setting rows aside, fewer than {LEAST_ROWS} are left for the vine or for the histograms; give more "
-            "rows, or another split"
+            f"fewer than {MIN_VINE_ROWS} rows are left for the vine or for the histograms; give more rows, or another "
+            "split"
         )
     if share is None:
         return table, table
@@ -84,7 +93,7 @@ def split_rows(table: ExactTable, options: ShirleyOptions, rng: np.random.Genera
 
 
 def fit_vine(steps: Steps, options: ShirleyOptions, rng: np.random.Generator) -> RegularVine | None:
-    """The vine over all variables; None if there are fewer than two."""
+    """Fit the vine over all variables; None if there are fewer than two."""
     variables = steps.upper.shape[1]
     if variables < 2:
         return None
@@ -96,25 +105,25 @@ def fit_vine(steps: Steps, options: ShirleyOptions, rng: np.random.Generator) ->
         families=options.families,
         criterion=options.criterion,
         selection=options.selection,
-        # Fewer variables than columns: some are constant.
+        # Constant columns are not variables, so there may be fewer trees than given.
         truncation=min(level, variables - 1) if isinstance(level, int) else None,
     )
-    vine = _until_independent(vine) if level == "auto" else vine
+    vine = _drop_independent_trees(vine) if level == "auto" else vine
     return match_ranks(vine, steps) if options.match_ranks else vine
 
 
-def _until_independent(vine: RegularVine) -> RegularVine:
-    """The trees before the first one whose pairs are all independent."""
+def _drop_independent_trees(vine: RegularVine) -> RegularVine:
+    """Keep the trees before the first one whose pairs are all independent."""
     dependent = vine.family != FAMILIES.index("indep")
     depths = (at for at, edges in enumerate(vine.trees) if not dependent[edges.start : edges.stop].any())
     return vine.truncate(max(next(depths, vine.levels), 1))
 
 
-def with_offsets(column: ShirleyColumn, uniforms: Floats) -> ShirleyColumn:
-    """The column with offsets under which rows of the vine have the shares of its margin.
+def fit_offsets(column: ShirleyColumn, uniforms: Floats) -> ShirleyColumn:
+    """Add offsets with which rows drawn from the vine have the shares of the column's margin.
 
-    Picking the level that stands out most favours levels by chance of their dependence. Offsets move against the log
-    ratio of drawn and wanted shares until they agree. (Ours: the paper's software draws again where it finds no level.)
+    Without them, choosing the level with the greatest score distorts the shares. Offsets move against the log ratio of
+    drawn and wanted shares until they agree. (Ours: the paper's software draws again if it finds no level.)
     """
     if column.variables < 2:
         return column
@@ -123,27 +132,25 @@ def with_offsets(column: ShirleyColumn, uniforms: Floats) -> ShirleyColumn:
     floor = 0.5 / len(scores)
     for round_ in range(OFFSET_ROUNDS):
         drawn = np.bincount(np.argmax(scores + offsets, axis=1), minlength=column.variables) / len(scores)
-        gap = float(np.abs(drawn - wanted).sum())
-        if gap < least:
-            best, least = offsets, gap
+        error = float(np.abs(drawn - wanted).sum())
+        if error < least:
+            best, least = offsets, error
         step = OFFSET_STEP / (1 + round_ / 20)
         offsets = offsets - step * np.log(np.maximum(drawn, floor) / np.maximum(wanted, floor))
     return dataclasses.replace(column, offsets=best)
 
 
-def learned(options: ShirleyOptions) -> str:
-    """What carries noise: the histograms, if an epsilon was given, and never anything else."""
+def describe_noise(options: ShirleyOptions) -> str:
+    """State which parts have noise: the histograms, if an epsilon was given, and nothing else."""
     if options.epsilon is None:
         return NOT_PRIVATE
-    origin = (
-        "it comes from an ordinary random generator, not from the samplers of the DP methods"
-        if options.margins is None
-        else f"they are those of the DP histogram '{options.margins}' over the cells of the schema"
-    )
+    origin = "the noise is from an ordinary random generator, not from the samplers of the DP methods"
+    if options.margins is not None:
+        origin = f"they are those of the DP histogram '{options.margins}' over the cells of the schema"
     return (
-        f"The counts of its histograms carry noise, of an epsilon of {options.epsilon:g} spent once per column: d "
-        f"columns cost d times as much; {origin}. All else, its vine, its bins, its encoders and its number of rows, "
-        "was learned without noise; its file holds that as it is."
+        f"The counts of its histograms have noise with an epsilon of {options.epsilon:g} per column: d columns cost d "
+        f"times as much; {origin}. Everything else (its vine, bins, encoders and number of rows) was learned without "
+        "noise, and its file contains it."
     )
 
 
@@ -155,10 +162,10 @@ SHIRLEY = BaselineMethod(
     takes_epsilon=True,
     takes_target=True,
     check=check,
-    regrid=on_values_that_occur,
-    learned=learned,
+    regrid=use_observed_values,
+    learned=describe_noise,
     caveats=(
-        "Its vine is fitted to the rows themselves.",
-        "Its bins are the values that occur, and its encoders are fitted to rows: both are released without noise.",
+        "Its vine is fitted to the rows without noise.",
+        "Its bins are the observed values, and its encoders are fitted to rows: both are released without noise.",
     ),
 )

@@ -1,7 +1,7 @@
-"""Levels of columns, their noisy cumulative distributions, and where rows lie on these.
+"""Levels of columns, their noisy cumulative distributions, and the position of rows on these.
 
-The noise is not the one of the DP methods: it is reproducible, comes from floating-point samplers, and protects nobody,
-since the vine sees the rows anyway. It is here to reproduce the published accuracy.
+The noise is not that of the DP methods: it is reproducible, comes from floating-point samplers, and gives no
+protection, since the vine is fitted to the rows. It reproduces the published accuracy.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from sklar.model.margins.margin import Margin, margin_from_dense
 from sklar.model.rvine.shirley import ShirleyColumn
 from sklar.schema.table import Schema
 
-ROWS = 5_000
-"""Rows that decide on which side of the values a null is put: only the sign of a sum counts."""
-TOLERANCE = 1e-9
-"""Encoded values that differ by less are equal, but for rounding."""
+NULL_SIDE_ROWS = 5_000
+"""Rows that decide at which end of the values nulls are placed: only the sign of a sum matters."""
+ENCODING_TOLERANCE = 1e-9
+"""Encoded values that differ by less are equal up to rounding."""
 SENSITIVITY = 2.0
 """Replacing a row moves two counts of a histogram by one each."""
-FLOOR = 0.01
-"""Least count of a bin that some row falls into: the cumulative distribution has to rise at each of them. (The paper's
-software cuts counts at 0, where it does not.)"""
-INSIDE = 1e-10
-"""How far vinecopulib keeps uniforms from 0 and 1."""
-ATOM = 0.02
-"""A variable whose largest step is wider than this has atoms; only `ties="discrete"` makes use of it."""
+MIN_COUNT = 0.01
+"""Minimum count of an occupied bin: the cumulative distribution must increase at each of them. (The paper's software
+truncates counts at 0, where it does not.)"""
+UNIFORM_MARGIN = 1e-10
+"""The distance that vinecopulib keeps uniforms from 0 and 1."""
+MIN_ATOM_STEP = 0.02
+"""A variable whose largest step is wider has atoms; only `ties="discrete"` uses this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,8 +46,8 @@ class Levels:
 
     Attributes:
         codes: Base codes.
-        groups: For each of them the number of its group: levels of equal encoded value share one.
-        indicators: Whether each level gets a variable of its own (one-hot) instead of one for all.
+        groups: The group number of each; levels of equal encoded value share one.
+        indicators: Whether each level has its own variable (one-hot) instead of one for all.
     """
 
     codes: Ints
@@ -55,39 +55,41 @@ class Levels:
     indicators: bool
 
     def places(self, codes: NDArray[np.integer], size: int) -> Ints:
-        """Position of each row's code among the levels."""
+        """Return the position of each row's code among the levels."""
         where = np.zeros(size, dtype=np.int64)
         where[self.codes] = np.arange(len(self.codes))
         return where[codes]
 
 
-def levels_of(
+def find_levels(
     table: ExactTable, encoded: Mapping[str, Floats], options: ShirleyOptions, rng: np.random.Generator
 ) -> tuple[Levels, ...]:
-    """Levels of every column that some row has."""
-    few = table.sample(ROWS, rng)
-    return tuple(_levels(table, few, name, encoded.get(name), options) for name in table.names)
+    """Find the occupied levels of every column."""
+    few = table.sample(NULL_SIDE_ROWS, rng)
+    return tuple(_find_levels(table, few, name, encoded.get(name), options) for name in table.names)
 
 
-def _levels(table: ExactTable, few: ExactTable, name: str, encoded: Floats | None, options: ShirleyOptions) -> Levels:
+def _find_levels(
+    table: ExactTable, few: ExactTable, name: str, encoded: Floats | None, options: ShirleyOptions
+) -> Levels:
     column = table.schema[name]
     codes = np.unique(table.codes[name]).astype(np.int64)
     if encoded is not None:
         codes = codes[np.argsort(encoded[codes], kind="stable")]
-        jumps = np.diff(encoded[codes]) > TOLERANCE
+        jumps = np.diff(encoded[codes]) > ENCODING_TOLERANCE
         return Levels(codes=codes, groups=np.concatenate([[0], np.cumsum(jumps)]), indicators=False)
     if column.ordered and column.null_code is not None and codes[-1] == column.null_code and null_first(few, name):
         codes = np.roll(codes, 1)
-    # Two indicators of two levels say the same; the software has both.
+    # One of two indicators of two levels is redundant, but the software has both.
     indicators = options.encoding == "one-hot" and not column.ordered and len(codes) > (1 if options.published else 2)
     return Levels(codes=codes, groups=np.arange(len(codes)), indicators=indicators)
 
 
 def null_first(table: ExactTable, name: str) -> bool:
-    """Whether rows with a null look more like those with small values than like those with large ones.
+    """Check whether rows with a null resemble rows with small values more than rows with large ones.
 
     A null is an atom at one end of an ordered axis. With r_k the correlation of the values with another column and
-    m_k that of being null with it, the sum of r_k m_k is positive if the atom belongs to the upper end.
+    m_k that of the null indicator, the sum of r_k m_k is positive if the atom belongs to the upper end.
     """
     values = ordered_values(table, name)
     null = np.isnan(values)
@@ -102,18 +104,18 @@ def null_first(table: ExactTable, name: str) -> bool:
     return agreement < 0
 
 
-def columns_of(
+def count_columns(
     table: ExactTable, levels: tuple[Levels, ...], options: ShirleyOptions, rng: np.random.Generator
 ) -> tuple[ShirleyColumn, ...]:
-    """Noisy cumulative distribution of every column, and its place among the variables of the vine."""
+    """Compute the noisy cumulative distribution of every column and its position among the vine's variables."""
     columns: list[ShirleyColumn] = []
     dense = {} if options.margins is None else dp_histograms(table, options)
     for name, found in zip(table.names, levels, strict=True):
         count = len(found.codes)
         exact = np.bincount(found.places(table.codes[name], table.schema.size(name)), minlength=count)
-        # The rows of this half may lack a level of the other half; its count is the floor.
+        # A level may occur in the other half of the rows only; its count is the minimum.
         by_name = dense[name][found.codes] if name in dense else None
-        counts = noisy_counts(exact, options, rng) if by_name is None else np.maximum(by_name, FLOOR)
+        counts = noisy_counts(exact, options, rng) if by_name is None else np.maximum(by_name, MIN_COUNT)
         columns.append(
             ShirleyColumn(
                 first=columns[-1].first + columns[-1].variables if columns else 0,
@@ -127,16 +129,16 @@ def columns_of(
 
 
 def cumulative_shares(counts: Floats) -> Floats:
-    """0, the cumulative shares, and 1; sums in another order may round to more than all, which is all."""
+    """Return 0, the cumulative shares, and 1; shares that exceed 1 by rounding are clipped."""
     edges = np.concatenate([[0.0], np.minimum(np.cumsum(counts) / counts.sum(), 1.0)])
     edges[-1] = 1.0
     return edges
 
 
 def dp_histograms(table: ExactTable, options: ShirleyOptions) -> dict[str, Floats]:
-    """Counts of every base code by the histogram that `margins` names, through the door of a private fit.
+    """Estimate the counts of every base code by the histogram that `margins` names, in a private fit.
 
-    Every column has the same epsilon, so that the fit has that of all columns together.
+    Every column has the same epsilon, so the fit has the sum over all columns.
     """
     from sklar.pipeline.fit.run import fit
 
@@ -144,7 +146,7 @@ def dp_histograms(table: ExactTable, options: ShirleyOptions) -> dict[str, Float
     total = len(table.names) * (options.epsilon or 0.0)
     schema = Schema({name: table.schema[name] for name in table.names})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SklarWarning)  # how much noise there is, shirley's claim says
+        warnings.simplefilter("ignore", SklarWarning)  # shirley's own claim states the amount of noise
         model = fit(
             as_arrow(schema, table), schema, method="independent", epsilon=total, delta=0.0,
             neighbours="replace", **named,
@@ -153,15 +155,15 @@ def dp_histograms(table: ExactTable, options: ShirleyOptions) -> dict[str, Float
 
 
 def noisy_counts(exact: Ints, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
-    """Counts of bins with noise of scale 2 / epsilon on each, not below a small positive floor (published: 0)."""
+    """Add noise of scale 2 / epsilon to the counts, with a small positive minimum (published: 0)."""
     counts = exact.astype(np.float64)
     if options.epsilon is not None:
-        counts = counts + noise(len(counts), options.epsilon, options, rng)
-    return np.maximum(counts, 0.0 if options.published and counts.max() > 0 else FLOOR)
+        counts = counts + draw_noise(len(counts), options.epsilon, options, rng)
+    return np.maximum(counts, 0.0 if options.published and counts.max() > 0 else MIN_COUNT)
 
 
-def noise(size: int, epsilon: float, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
-    """Noise of the chosen mechanism at sensitivity 2."""
+def draw_noise(size: int, epsilon: float, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
+    """Draw noise of the chosen mechanism at sensitivity 2."""
     scale = SENSITIVITY / epsilon
     if options.mechanism == "laplace":
         return rng.laplace(0.0, scale, size)
@@ -172,8 +174,8 @@ def noise(size: int, epsilon: float, options: ShirleyOptions, rng: np.random.Gen
     return rng.normal(0.0, SENSITIVITY * analytic_gaussian_sigma(epsilon, options.noise_delta), size)
 
 
-def margin_of(name: str, size: int, column: ShirleyColumn) -> Margin:
-    """The distribution of a column over its base codes."""
+def column_distribution(name: str, size: int, column: ShirleyColumn) -> Margin:
+    """Return the distribution of a column over its base codes."""
     dense = np.zeros(size)
     dense[column.codes] = np.diff(column.edges)
     return margin_from_dense(name, dense)
@@ -181,10 +183,10 @@ def margin_of(name: str, size: int, column: ShirleyColumn) -> Margin:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Steps:
-    """The step of one variable's cumulative distribution that each row lies on.
+    """The step of each variable's cumulative distribution on which each row lies.
 
     Attributes:
-        lower: F(x-), one column a variable.
+        lower: F(x-), one column per variable.
         upper: F(x).
         discrete: Whether the variable has heavy atoms.
     """
@@ -194,21 +196,21 @@ class Steps:
     discrete: Mask
 
 
-def steps_of(table: ExactTable, levels: tuple[Levels, ...], columns: tuple[ShirleyColumn, ...]) -> Steps:
-    """F(x-) and F(x) of rows, variable by variable."""
+def row_steps(table: ExactTable, levels: tuple[Levels, ...], columns: tuple[ShirleyColumn, ...]) -> Steps:
+    """Compute F(x-) and F(x) of each row and variable."""
     lower, upper = [np.zeros((table.rows, 0))], [np.ones((table.rows, 0))]
     discrete: list[bool] = []
     for name, found, column in zip(table.names, levels, columns, strict=True):
         places = found.places(table.codes[name], table.schema.size(name))
-        for low, high in _sides(found, column):
+        for low, high in _level_steps(found, column):
             lower.append(low[places, None])
             upper.append(high[places, None])
-            discrete.append(bool((high - low).max() > ATOM))
+            discrete.append(bool((high - low).max() > MIN_ATOM_STEP))
     return Steps(lower=np.hstack(lower), upper=np.hstack(upper), discrete=np.array(discrete, dtype=bool))
 
 
-def _sides(levels: Levels, column: ShirleyColumn) -> list[tuple[Floats, Floats]]:
-    """F(x-) and F(x) at every level, for each variable of the column."""
+def _level_steps(levels: Levels, column: ShirleyColumn) -> list[tuple[Floats, Floats]]:
+    """Return F(x-) and F(x) at every level, for each variable of the column."""
     if column.variables == 0:
         return []
     if column.variables == 1:
@@ -220,12 +222,12 @@ def _sides(levels: Levels, column: ShirleyColumn) -> list[tuple[Floats, Floats]]
 
 
 def pseudo_observations(steps: Steps, options: ShirleyOptions, rng: np.random.Generator) -> Floats:
-    """Rows on the uniform scale: F(x), shrunk a little so that no row lies at 1, or evenly over the step at x.
+    """Map rows to the uniform scale: F(x), shrunk slightly below 1, or evenly spread over the step at x.
 
-    Published: F(x) itself, which vinecopulib moves inside by 1e-10.
+    As published, it is F(x) itself, which vinecopulib moves inside by 1e-10.
     """
     if options.published:
-        return np.clip(steps.upper, INSIDE, 1 - INSIDE)
+        return np.clip(steps.upper, UNIFORM_MARGIN, 1 - UNIFORM_MARGIN)
     if options.ties == "spread":
         return steps.lower + rng.random(steps.lower.shape) * (steps.upper - steps.lower)
     rows = len(steps.upper)

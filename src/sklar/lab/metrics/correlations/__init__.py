@@ -1,5 +1,5 @@
-"""Metrics that compare the correlations of two tables, pair by pair of their columns.
+"""Metrics that compare the correlations of two tables for all pairs of columns.
 
-What is done with two matrices of them belongs here, too; no table is read here. Start with `matrices`, which says what
-an undefined correlation counts, then `spearman`.
+Operations on two matrices of correlations belong here, too; no table is read here. Start with `matrices`, which defines
+how undefined correlations count, then `spearman`.
 """

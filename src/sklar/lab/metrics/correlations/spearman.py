@@ -5,8 +5,8 @@ over the rows in which both columns have a value (as pandas' DataFrame.corr(meth
 lower is better. Reference: Spearman (1904).
 
 The Mean Correlation Delta of Gambs et al. (2021, appendix A) is sum_{i,j} |C_o(i,j) - C_s(i,j)| / m^2 over the full
-matrix of all m columns, both triangles and the diagonal (which adds nothing), nominal labels as they are encoded.
-`correlation_delta` does so, labels in the order of the schema: (m - 1) / m times the mean over pairs of all columns.
+matrix of all m columns, both triangles and the diagonal (which adds nothing), nominal labels as encoded.
+`correlation_delta` computes it with labels in the order of the schema: (m - 1) / m times the mean over all pairs.
 """
 
 from __future__ import annotations
@@ -20,38 +20,36 @@ from sklar.arrays import Floats
 from sklar.lab.metrics.correlations.matrices import (
     Correlations,
     correlation_score,
+    is_varying,
     listed_values,
     order_score,
     pairwise_matrix,
-    varies,
 )
 from sklar.lab.metrics.score import About, Score
 from sklar.lab.tables.table import ExactTable, ordered_names, ordered_values
 
-ROWS = 200_000
-"""Larger tables are subsampled to this many rows before ranking."""
+MAX_SPEARMAN_ROWS = 200_000
+"""Larger tables are subsampled to this number of rows before ranking."""
 ABOUT = About(
     name="spearman",
     title="Rank correlations: Spearman difference",
     says="Absolute difference of Spearman correlations, averaged over pairs of ordered columns.",
-    reference="Spearman 1904",
-    lower=0.0, upper=2.0, better="lower", good=0.03, fair=0.10,
+    reference="Spearman 1904", upper=2.0, good=0.03, fair=0.10,
 )  # fmt: skip
 DELTA = About(
     name="correlation_delta",
     title="Rank correlations: mean correlation delta",
     says="Absolute difference of Spearman correlations, averaged over the full matrix of all columns.",
-    reference="Gambs et al. 2021, appendix A",
-    lower=0.0, upper=2.0, better="lower", good=0.03, fair=0.10,
+    reference="Gambs et al. 2021, appendix A", upper=2.0, good=0.03, fair=0.10,
 )  # fmt: skip
 
 
 def spearman_matrix(table: ExactTable) -> Floats:
-    """Correlations of the ordered columns; NaN where a column is constant."""
-    return _matrix(table, [ordered_values(table, name) for name in ordered_names(table.schema)])
+    """Return the correlations of the ordered columns; NaN for constant columns."""
+    return _correlate_ranks(table, [ordered_values(table, name) for name in ordered_names(table.schema)])
 
 
-def _matrix(table: ExactTable, columns: list[Floats]) -> Floats:
+def _correlate_ranks(table: ExactTable, columns: list[Floats]) -> Floats:
     from scipy.stats import rankdata
 
     if len(columns) < 2 or table.rows < 2 or any(np.isnan(column).any() for column in columns):
@@ -63,23 +61,23 @@ def _matrix(table: ExactTable, columns: list[Floats]) -> Floats:
 
 
 def spearman_correlation(left: Floats, right: Floats) -> float:
-    """Pearson's correlation of mid-ranks; NaN if a column is constant."""
+    """Return Pearson's correlation of mid-ranks; NaN if a column is constant."""
     from scipy.stats import rankdata
 
-    if not varies(left) or not varies(right):
+    if not is_varying(left) or not is_varying(right):
         return float("nan")
     return float(np.corrcoef(rankdata(left), rankdata(right))[0, 1])
 
 
 def spearman(real: ExactTable, synthetic: ExactTable) -> Score:
-    """Mean absolute difference over the pairs of ordered columns."""
+    """Return the mean absolute difference over the pairs of ordered columns."""
     return order_score(ABOUT, "Spearman", spearman_matrix, real, synthetic)
 
 
 def correlation_delta(real: ExactTable, synthetic: ExactTable) -> Score:
-    """Mean absolute difference over the full matrix; an undefined correlation counts as 0."""
+    """Return the mean absolute difference over the full matrix; undefined correlations count as 0."""
     names = real.names
-    one, two = (_matrix(table, [listed_values(table, name) for name in names]) for table in (real, synthetic))
+    one, two = (_correlate_ranks(table, [listed_values(table, name) for name in names]) for table in (real, synthetic))
     found = Correlations(measure="Spearman", columns=names, real=one, synthetic=two)
     score = correlation_score(DELTA, found, min(real.rows, synthetic.rows), ordered=False)
     if score.value is None:

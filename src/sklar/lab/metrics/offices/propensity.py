@@ -1,9 +1,9 @@
-"""Propensity scores: pMSE and its ratio to what is expected of a correct method (Snoke et al. 2018).
+"""Propensity scores: pMSE and its ratio to the value expected of a correct method (Snoke et al. 2018).
 
-A logistic regression tells N = n + m stacked rows apart; p are its fitted chances of being synthetic, c = m / N:
+A logistic regression classifies N = n + m stacked rows; p are its fitted probabilities of being synthetic, c = m / N:
   pMSE = mean of (p - c)^2;  expected = (k - 1) (1 - c)^2 c / N with k coefficients;  ratio = pMSE / expected.
-The expected value is that of rows drawn from the model with the real table's own estimates, so a fresh real sample,
-which differs by chance itself, has a ratio of about 1 / (1 - c): 2 for tables of one size. That is the floor.
+The expected value is that of rows drawn from the model with the real table's estimates, so a fresh real sample, which
+itself varies, has a ratio of about 1 / (1 - c): 2 for tables of equal size. That is the floor.
 """
 
 from __future__ import annotations
@@ -20,23 +20,22 @@ from sklar.lab.tables.table import ExactTable, ordered_names
 ABOUT = About(
     name="pmse_ratio",
     title="Propensity scores: ratio of pMSE to its expected value",
-    says="How far fitted chances of being synthetic lie from chance, in units of what a correct method would give.",
-    reference="Snoke et al. 2018 (synthpop's S_pMSE, by logistic regression)",
-    lower=0.0, upper=float("inf"), better="lower", good=3.0, fair=10.0,
+    says="Variation of the fitted probabilities of being synthetic, relative to a correct method.",
+    reference="Snoke et al. 2018 (synthpop's S_pMSE, by logistic regression)", upper=float("inf"), good=3.0, fair=10.0,
 )  # fmt: skip
-ROWS = 5_000
-"""Rows of each table that are used: the ratio of a wrong method grows with them."""
-MOST = 150
-"""Terms of the regression, at most, with squares and products; without these if they are more."""
-FEW = 50
-"""Rows of each table that are needed: with fewer, chances are fitted to single rows."""
-RIDGE = 1e-4
-"""Keeps coefficients finite where a term tells the tables apart without fail; it does not show elsewhere."""
+MAX_PROPENSITY_ROWS = 5_000
+"""Maximum number of rows of each table: the ratio of a wrong method grows with it."""
+MAX_TERMS = 150
+"""Maximum number of terms with squares and products; with more, these are left out."""
+MIN_PROPENSITY_ROWS = 50
+"""Minimum number of rows of each table: with fewer, probabilities are fitted to single rows."""
+PROPENSITY_RIDGE = 1e-4
+"""Ridge penalty; it keeps coefficients finite if a term separates the tables perfectly, and is negligible otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Propensity:
-    """pMSE, what is expected of a correct method, their ratio, and the number of coefficients."""
+    """pMSE, its expected value for a correct method, their ratio, and the number of coefficients."""
 
     pmse: float
     expected: float
@@ -44,12 +43,12 @@ class Propensity:
     coefficients: int
 
 
-def propensity(real: ExactTable, synthetic: ExactTable) -> Score:
-    """The ratio, with pMSE behind it."""
-    if min(real.rows, synthetic.rows) < FEW:
-        return not_applicable(ABOUT, f"it needs at least {FEW} rows of each table.")
+def measure_propensity(real: ExactTable, synthetic: ExactTable) -> Score:
+    """Return the ratio, with pMSE as a detail."""
+    if min(real.rows, synthetic.rows) < MIN_PROPENSITY_ROWS:
+        return not_applicable(ABOUT, f"it needs at least {MIN_PROPENSITY_ROWS} rows of each table.")
     terms, parts = make_terms(real, (real, synthetic), real.names)
-    values = add_products(np.concatenate(parts), terms, ordered_names(real.schema), MOST)
+    values = add_products(np.concatenate(parts), terms, ordered_names(real.schema), MAX_TERMS)
     chosen = values[:, independent_terms(values)]
     if chosen.shape[1] < 2:
         return not_applicable(ABOUT, "no column varies.")
@@ -58,8 +57,8 @@ def propensity(real: ExactTable, synthetic: ExactTable) -> Score:
 
 
 def pmse(values: np.ndarray, labels: np.ndarray) -> Propensity:
-    """Of rows by their terms, with an intercept, and labels: 1 for synthetic."""
-    beta, _ = fit_logistic(values, labels, ridge=RIDGE)
+    """Compute pMSE of rows given by their terms, with an intercept, and labels: 1 for synthetic."""
+    beta, _ = fit_logistic(values, labels, ridge=PROPENSITY_RIDGE)
     chances = 1 / (1 + np.exp(-np.clip(values @ beta, -30, 30)))
     share, count = float(labels.mean()), values.shape[1]
     found = float(((chances - share) ** 2).mean())

@@ -1,4 +1,4 @@
-"""Terms of a regression: what stands for the columns of a table, the same in every table, in the units of the real."""
+"""Terms of a regression on the columns of a table, the same in every table, in units of the real one."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.lab.learning.features import frequent_labels, indicators, standardize
+from sklar.lab.learning.features import frequent_labels, make_indicators, standardize
 from sklar.lab.tables.table import ExactTable, ordered_values
 from sklar.sample.binary import cell_text
 
-LABELS = 20
-"""Labels of a column that have a term, beside the most frequent one, which the others are held against."""
-FEW = 10
-"""Real rows that a label or null must have for a term: with fewer, coefficients are noise."""
-FARTHEST = 5.0
-"""Standard deviations at which numbers are clipped: a few far values must not rule squares and products."""
+MAX_LABEL_TERMS = 20
+"""Maximum number of labels of a column with a term, without the most frequent one, which is the reference."""
+MIN_TERM_ROWS = 10
+"""Minimum number of real rows of a label or null for a term: with fewer, coefficients are noise."""
+MAX_TERM_DEVIATIONS = 5.0
+"""Numbers are clipped at this number of standard deviations: outliers must not dominate squares and products."""
 
 
 def make_terms(real: ExactTable, tables: Sequence[ExactTable], names: Sequence[str]) -> tuple[list[str], list[Floats]]:
-    """Names of the terms, the intercept first, and their values in each table: one row a row.
+    """Return the names of the terms, starting with the intercept, and a matrix of their values for each table.
 
-    An ordered column is centred and divided by its real standard deviation; null is 0, with a term of its own.
+    An ordered column is centred and divided by its real standard deviation; null is 0, with its own term.
     """
     terms = ["intercept"]
     parts: list[list[Floats]] = [[np.ones((table.rows, 1))] for table in tables]
     for name in names:
-        words, columns = _ordered(real, tables, name) if real.schema[name].ordered else _labels(real, tables, name)
+        make = _ordered_terms if real.schema[name].ordered else _label_terms
+        words, columns = make(real, tables, name)
         terms += words
         for part, column in zip(parts, columns, strict=True):
             part.append(column)
@@ -37,7 +38,7 @@ def make_terms(real: ExactTable, tables: Sequence[ExactTable], names: Sequence[s
 
 
 def add_products(values: Floats, terms: Sequence[str], ordered: Sequence[str], most: int) -> Floats:
-    """The terms with squares and products of ordered columns besides, if all together are at most so many."""
+    """Add squares and products of ordered columns, unless that makes more than `most` terms."""
     places = [terms.index(name) for name in ordered if name in terms]
     pairs = list(combinations_with_replacement(places, 2))
     if len(terms) + len(pairs) > most:
@@ -46,7 +47,7 @@ def add_products(values: Floats, terms: Sequence[str], ordered: Sequence[str], m
 
 
 def independent_terms(values: Floats) -> list[int]:
-    """Places of terms that do not follow from others, by a pivoted QR decomposition; the intercept is kept."""
+    """Return the positions of linearly independent terms by a pivoted QR decomposition; the intercept is kept."""
     from scipy.linalg import qr
 
     if values.shape[1] < 2:
@@ -59,14 +60,14 @@ def independent_terms(values: Floats) -> list[int]:
     return [0, *(int(at) + 1 for at in sorted(order[:rank]))]
 
 
-def _ordered(real: ExactTable, tables: Sequence[ExactTable], name: str) -> tuple[list[str], list[Floats]]:
+def _ordered_terms(real: ExactTable, tables: Sequence[ExactTable], name: str) -> tuple[list[str], list[Floats]]:
     values = ordered_values(real, name)
-    words = [name, f"{name}: null"] if int(np.isnan(values).sum()) >= FEW else [name]
-    scaled = (standardize(values, ordered_values(table, name), FARTHEST) for table in tables)
+    words = [name, f"{name}: null"] if int(np.isnan(values).sum()) >= MIN_TERM_ROWS else [name]
+    scaled = (standardize(values, ordered_values(table, name), MAX_TERM_DEVIATIONS) for table in tables)
     return words, [part[:, : len(words)] for part in scaled]
 
 
-def _labels(real: ExactTable, tables: Sequence[ExactTable], name: str) -> tuple[list[str], list[Floats]]:
-    shown = frequent_labels(real, name, FEW)[1 : LABELS + 1]
+def _label_terms(real: ExactTable, tables: Sequence[ExactTable], name: str) -> tuple[list[str], list[Floats]]:
+    shown = frequent_labels(real, name, MIN_TERM_ROWS)[1 : MAX_LABEL_TERMS + 1]
     words = [f"{name}: {cell_text(real.schema[name], code, code + 1)}" for code in shown.tolist()]
-    return words, [indicators(table, name, shown) for table in tables]
+    return words, [make_indicators(table, name, shown) for table in tables]

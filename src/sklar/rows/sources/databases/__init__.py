@@ -1,4 +1,4 @@
-"""Tables of databases: read in a transaction that sees one moment for as long as the source is open.
+"""Tables of databases: read in a transaction with one snapshot while the source is open.
 
 Nothing here writes, and no error of a driver is passed on: it may quote a cell or a password. Start with `postgres`;
 `snapshot` holds one moment of a server, `sqlite` and `duckdb` read files. Types of columns are those that the database

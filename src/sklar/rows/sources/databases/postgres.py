@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from sklar.errors import SklarError, SourceError
 from sklar.rows.sources.databases.snapshot import Snapshot
 from sklar.rows.sources.source import BATCH_ROWS, Source, SourceOptions
-from sklar.schema.address import TableAddress, identifier, literal
+from sklar.schema.address import TableAddress, quote_identifier, quote_literal
 
 BATCH_BYTES = 8 << 20
-"""About what the driver collects before it hands over a batch: more takes memory, less is slower."""
+"""About the size of a batch of the driver: more takes memory, less is slower."""
 GONE = (
     "could not be read to its end: the database went away, ended the transaction or refused. What was charged stays "
     "charged; run the same again to go on"
@@ -37,15 +37,15 @@ READ: dict[str, str] = {
     "timestamptz": "CASE WHEN {0} > '290000-01-01 00:00Z' THEN timestamptz '290000-01-01 00:00Z' WHEN {0} = "
                    "'-infinity' THEN timestamptz '4713-01-02 00:00Z BC' ELSE {0} END",
 }  # fmt: skip
-"""How the server is asked for values of a type, so that what arrives is the value and nothing but it."""
+"""SQL that selects values of a type, so that exactly the value arrives."""
 UNREAD = {"A": "arrays", "C": "records", "R": "ranges", "T": "durations", "G": "shapes"}
 """Category of a type, as the server has them, to what its values are called."""
-NOTHING = "NULL::int4[]"
-"""What a draft sees of a column that cannot be read."""
+UNREADABLE = "NULL::int4[]"
+"""SQL in place of a column that cannot be read, for drafts."""
 
 
 class DeclaredColumn(NamedTuple):
-    """A column as the database declares it; domains are what they are made of."""
+    """A column as the database declares it; a domain is resolved to its base type."""
 
     name: str
     type: str
@@ -53,10 +53,10 @@ class DeclaredColumn(NamedTuple):
     category: str
 
     def reading(self, prefix: str = "") -> str | None:
-        """What asks for its values; None if they are neither numbers nor words."""
+        """Return the SQL that selects its values; None if they are neither numbers nor words."""
         wanted = "{0}::text" if self.sort == "e" or self.category == "S" else None
         found = READ.get(self.type, wanted)
-        return None if found is None else found.format(prefix + identifier(self.name))
+        return None if found is None else found.format(prefix + quote_identifier(self.name))
 
 
 class PostgresTable(Source):
@@ -75,7 +75,7 @@ class PostgresTable(Source):
         self._own = isinstance(data, TableAddress)
         self.snapshot = Snapshot(data) if isinstance(data, TableAddress) else data
         address = self.snapshot.address
-        if address.table is None and options.table:  # a moment of the whole database
+        if address.table is None and options.table:  # a snapshot of the whole database
             address = replace(address, table=options.table)
         self.what = f"the table {address.table} of {address}"
         self.place = address.name
@@ -95,7 +95,7 @@ class PostgresTable(Source):
             yield from self._streamed(question)
         except (SklarError, MemoryError, GeneratorExit):
             raise
-        except Exception:  # whatever the driver says may quote a cell
+        except Exception:  # the driver's message may quote a cell
             pass
         else:
             return
@@ -121,7 +121,7 @@ class PostgresTable(Source):
                 f"column '{name}' of {self.what} holds {kind}, which are neither numbers nor words; take it out of the "
                 "schema, or make a column (or a view) of what is wanted of it"
             )
-        return f"{column.reading() or NOTHING} AS {identifier(name)}"
+        return f"{column.reading() or UNREADABLE} AS {quote_identifier(name)}"
 
     @property
     def server_version(self) -> int:
@@ -134,8 +134,8 @@ class PostgresTable(Source):
         return str(self._ask("SELECT current_setting('server_encoding')")[0][0])
 
     def _found(self, rows_are_rows: bool) -> tuple[int, float]:
-        """(number of the table in the catalogue, about how many rows the server thinks it has: for bars only)."""
-        found = self._ask(_TABLE.format(literal(self.place)))
+        """Return (number of the table in the catalogue, the server's estimate of its rows, for progress bars only)."""
+        found = self._ask(_TABLE.format(quote_literal(self.place)))
         if not found or found[0][0] is None:
             raise SourceError(
                 f"there is no table {self.place} in {self.snapshot.address}, or this user may not read it"
@@ -143,8 +143,8 @@ class PostgresTable(Source):
         oid, kind, rows = found[0]
         if kind in "vm" and not rows_are_rows:
             raise SourceError(
-                f"{self.place} is a view: say rows_are_rows=True (--rows-are-rows) if each of its rows comes from one "
-                "row of a table alone; the claim will rest on it"
+                f"{self.place} is a view: state rows_are_rows=True (--rows-are-rows) if each of its rows comes from "
+                "one row of a table alone; the claim will rest on it"
             )
         return int(oid), max(float(rows), 0.0)
 

@@ -1,4 +1,4 @@
-"""One moment of a PostgreSQL server: a transaction that stays open, and connections that see what it sees."""
+"""A snapshot of a PostgreSQL server: a transaction that stays open, and connections that share its view."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from sklar.errors import MissingExtraError, SourceError
-from sklar.schema.address import TableAddress, literal, unreachable
+from sklar.schema.address import TableAddress, explain_unreachable, quote_literal
 
 SETTINGS = ("statement_timeout", "idle_in_transaction_session_timeout", "transaction_timeout", "lock_timeout")
-"""Limits that would end a long pass, or the moment that all passes share; switched off where the server has them."""
+"""Limits that would end a long pass or the shared snapshot; switched off where the server has them."""
 MEANINGS = {"client_encoding": "UTF8", "standard_conforming_strings": "on"}
 """What texts mean that are sent and that arrive: a server, a database or a user may have other defaults."""
 
 
 class Snapshot:
-    """A moment of a database. Handed over as data, it is the table of its address at that moment.
+    """A snapshot of a database. Given as data, it is the table of its address at that time.
 
     Every pass has a connection of its own, so that one that was left early leaves nothing behind; all of them import
     the snapshot of the transaction that is kept open here.
@@ -34,7 +34,7 @@ class Snapshot:
 
     @contextmanager
     def cursor(self) -> Generator[Any]:
-        """A cursor that sees this moment and can only read."""
+        """Yield a read-only cursor of this snapshot."""
         connection = connect(self.address)
         try:
             with connection.cursor() as cursor:
@@ -44,18 +44,18 @@ class Snapshot:
             _closed(connection)
 
     def ask(self, question: str) -> list[tuple[Any, ...]]:
-        """The answer to a query of few lines."""
+        """Return the answer to a query of few lines."""
         with self.cursor() as cursor:
             cursor.execute(question)
             return cursor.fetchall()
 
     def close(self) -> None:
-        """Let the moment go."""
+        """Release the snapshot."""
         self._close()
 
 
 def connect(address: TableAddress) -> Any:
-    """A connection in a transaction; the reason of a failure is told in our own words."""
+    """Return a connection in a transaction; a failure is explained in our own words."""
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
@@ -65,23 +65,25 @@ def connect(address: TableAddress) -> Any:
     try:
         return dbapi.connect(address.connection, autocommit=False)
     except Exception as error:
-        reason = unreachable(str(error)) or "it refused"
+        reason = explain_unreachable(str(error)) or "it refused"
     raise SourceError(f"cannot reach {address}: {reason}")
 
 
 def _begin(cursor: Any, snapshot: str | None = None) -> None:
     cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     if snapshot is not None:
-        cursor.execute(f"SET TRANSACTION SNAPSHOT {literal(snapshot)}")
-    said = ", ".join(f"set_config({literal(name)}, {literal(value)}, true)" for name, value in MEANINGS.items())
+        cursor.execute(f"SET TRANSACTION SNAPSHOT {quote_literal(snapshot)}")
+    said = ", ".join(
+        f"set_config({quote_literal(name)}, {quote_literal(value)}, true)" for name, value in MEANINGS.items()
+    )
     cursor.execute(f"SELECT {said}")
     cursor.fetchall()
-    known = ", ".join(map(literal, SETTINGS))
+    known = ", ".join(map(quote_literal, SETTINGS))
     cursor.execute(f"SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN ({known})")
     cursor.fetchall()
 
 
 def _closed(connection: Any) -> None:
-    """However it ended: a server that is gone cannot be told goodbye."""
+    """Close a connection, also one whose server is gone."""
     with suppress(Exception):
         connection.close()

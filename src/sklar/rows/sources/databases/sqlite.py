@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from sklar.errors import SourceError
 from sklar.rows.sources.objects import object_array
-from sklar.rows.sources.source import FileStamp, Source, SourceOptions, shielded
-from sklar.schema.address import TableAddress, identifiers
+from sklar.rows.sources.source import FileStamp, Source, SourceOptions, call_shielded
+from sklar.schema.address import TableAddress, quote_identifiers
 
-FETCHED = 1 << 14
-"""Rows that are Python objects at once."""
+FETCHED_ROWS = 1 << 14
+"""Rows fetched at once, as Python objects."""
 
 
 class SqliteTable(Source):
@@ -34,8 +34,8 @@ class SqliteTable(Source):
             raise SourceError(f"there is no table {self._place} in {address}")
         if kind[0][0] == "view" and not options.rows_are_rows:
             raise SourceError(
-                f"{self._place} is a view: say rows_are_rows=True (--rows-are-rows) if each of its rows comes from one "
-                "row of a table alone; the claim will rest on it"
+                f"{self._place} is a view: state rows_are_rows=True (--rows-are-rows) if each of its rows comes from "
+                "one row of a table alone; the claim will rest on it"
             )
         names = self._ask("SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 1", [address.table])
         super().__init__([name for (name,) in names], options.progress)
@@ -44,19 +44,19 @@ class SqliteTable(Source):
         self._connection.close()
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        with closing(self._connection.execute(f"SELECT {identifiers(columns)} FROM {self._place}")) as cursor:
-            while lines := cursor.fetchmany(FETCHED):
+        with closing(self._connection.execute(f"SELECT {quote_identifiers(columns)} FROM {self._place}")) as cursor:
+            while lines := cursor.fetchmany(FETCHED_ROWS):
                 arrays = [object_array(values) for values in zip(*lines, strict=True)]
                 yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
     def _ask(self, question: str, parameters: list[Any]) -> list[Any]:
-        return shielded(
+        return call_shielded(
             f"{self.what} cannot be read", lambda: self._connection.execute(question, parameters).fetchall()
         )
 
 
 def _connect(path: str) -> sqlite3.Connection:
-    """A connection that can only read, in a transaction: what others write meanwhile is not seen."""
+    """Return a connection that can only read, in a transaction: what others write meanwhile is not seen."""
 
     def opened() -> sqlite3.Connection:
         place = f"file:{quote(path)}?mode=ro"
@@ -66,11 +66,11 @@ def _connect(path: str) -> sqlite3.Connection:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # a lazy BEGIN starts with the first look
         return connection
 
-    return shielded(f"cannot open {path} as an SQLite database", opened)
+    return call_shielded(f"cannot open {path} as an SQLite database", opened)
 
 
 def _with_table(address: TableAddress, connection: sqlite3.Connection) -> TableAddress:
-    """The address with the only table there is, if none was named."""
+    """Return the address with the only table there is, if none was named."""
     from dataclasses import replace
 
     if address.table:
