@@ -89,7 +89,7 @@ def test_the_token_is_in_no_command_line_and_nothing_unexpected_at_the_terminal(
 def test_a_port_that_is_taken_and_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         refused = run(str(tmp_path), "--port", str(other.getsockname()[1]))
-    assert refused.returncode == 1 and "is taken" in refused.stderr and "Traceback" not in refused.stderr
+    assert refused.returncode == 1 and "is not available" in refused.stderr and "Traceback" not in refused.stderr
     refused = run(str(tmp_path / "none"))
     assert refused.returncode == 1 and "does not exist" in refused.stderr
 
