@@ -19,15 +19,14 @@ from benchmarks.metrics import fidelity
 from benchmarks.tables import load
 from benchmarks.yardstick import scripted_fit
 from sklar.methods.vine import calibrate, estimate, pairs
-from sklar.model.pairs import families
+from sklar.model.pairs import posterior
 
 Patches = Sequence[tuple[Any, str, Any]]
 PARTS: Mapping[str, Patches] = {
     "deeper trees": [(estimate, "depth_of", lambda schema, options: 1)],
-    "families": [(families, "fit_family", lambda *given, **named: None)],
+    "families": [(posterior, "fit_family", lambda *given, **named: None)],
     "correlations from sums": [(estimate, "sharpen", lambda known, tables, rows: tuple(tables))],
     "doubt of sums": [(estimate, "doubt", lambda known, tables, rows: known)],
-    "projection": [(families, "project_if_clearer", lambda *given: None)],
     "nulls together": [
         (estimate, "link_nulls", lambda tables, rows: tuple(tables)),
         (estimate, "link_again", lambda fine, tables, rows: tuple(fine)),
@@ -35,7 +34,6 @@ PARTS: Mapping[str, Patches] = {
     ],
     "margins held": [(calibrate, "hold_margins", lambda calibration, scales, particles: calibration)],
     "every cell": [(pairs, "counts_every_cell", lambda axes, most: False)],
-    "a higher edge beside families": [(families, "CLEARLY", 1.0)],
 }
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sklar.model.axis import NO_NULLS
-from sklar.model.pairs.families import PairFacts, denoise_pair, fit_pair, mutual_information
 from sklar.model.pairs.grouping import Groups
 from sklar.model.pairs.nulls import NullExcess, null_direction, nulls_together, read_null_excess
+from sklar.model.pairs.posterior import PairFacts, PairTable, estimate_pair, mutual_information
 
 ROWS, SIGMA = 6_000.0, 50.0
 MASS1, MASS2 = np.append(np.full(8, 0.95 / 8), 0.05), np.append(np.full(8, 0.96 / 8), 0.04)
@@ -65,13 +65,20 @@ def test_without_groups_of_nulls_nothing_is_read():
     assert not nulls_together(None, (MASS1, MASS2)).any()
 
 
-def test_denoising_keeps_the_corner():
+def pair_table(counts):
+    edges = [np.concatenate([[0.0], np.cumsum(mass)]) for mass in (MASS1, MASS2)]
+    edges[0][-1] = edges[1][-1] = 1.0
+    return PairTable(observed=counts, sigma=SIGMA, edges1=edges[0], edges2=edges[1])
+
+
+def test_the_posterior_keeps_the_corner():
     """150 rows together against a noise of 50: lost in ten of ten tables, or kept in most."""
     lost, kept = [], []
     for seed in range(10):
         counts = counts_with(150.0, seed)
-        lost.append(denoise_pair(counts, SIGMA, ROWS, (MASS1, MASS2)))
-        kept.append(denoise_pair(counts, SIGMA, ROWS, (MASS1, MASS2), PairFacts(nulls=read(150.0, seed))))
+        lost.append(estimate_pair([pair_table(counts)], ROWS).mass)
+        facts = PairFacts(nulls=read(150.0, seed))
+        kept.append(estimate_pair([pair_table(counts)], ROWS, facts=facts).mass)
     assert np.mean([table[-1, -1] for table in lost]) * ROWS < 30
     assert np.mean([table[-1, -1] for table in kept]) * ROWS == pytest.approx(162, rel=0.25)
     assert np.mean([mutual_information(table) for table in kept]) > 0.02
@@ -79,8 +86,8 @@ def test_denoising_keeps_the_corner():
 
 def test_a_fitted_pair_has_nulls_together_and_exact_margins():
     excess = read(ROWS * 0.038, 4)
-    both = groups(MASS1), groups(MASS2)
-    fitted = fit_pair(counts_with(ROWS * 0.038, 4), SIGMA, ROWS, both, both, PairFacts(tops=TOPS, nulls=excess))
+    seen = pair_table(counts_with(ROWS * 0.038, 4))
+    fitted = estimate_pair([seen], ROWS, seen.edges, PairFacts(tops=TOPS, nulls=excess))
     mass = fitted.copula.mass
     np.testing.assert_allclose(mass.sum(axis=0), MASS2, atol=1e-9)
     np.testing.assert_allclose(mass.sum(axis=1), MASS1, atol=1e-3)

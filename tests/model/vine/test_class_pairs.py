@@ -6,8 +6,9 @@ import pytest
 from sklar.model.axis import interval_of
 from sklar.model.codec import ArrayPool, decode, encode
 from sklar.model.pairs.copula import ClassPairs, GaussianPair, checkerboard
-from sklar.model.vine.calibration import NO_TILT, GridTable, tilt_law
-from sklar.model.vine.deeper import ClassTables, PairTable, grow
+from sklar.model.pairs.posterior import PairTable
+from sklar.model.vine.calibration import NO_TILT
+from sklar.model.vine.deeper import ClassTables, grow
 from sklar.model.vine.model import strength
 from sklar.model.vine.sampling import draw_levels, simulate_vine, transform, vine_proposals
 from sklar.model.vine.vine import Edge, Vine, sampling_order
@@ -145,13 +146,3 @@ def test_noise_leaves_one_correlation_for_all_classes():
     corrs = found.copula.corrs if isinstance(found.copula, ClassPairs) else np.repeat(found.copula.corr, 2)
     assert corrs == pytest.approx([0.5, 0.5], abs=0.12)
     assert abs(corrs[0] - corrs[1]) < 0.08
-
-
-def test_a_law_moves_to_its_tables_as_far_as_their_noise_lets_it():
-    law, wanted = np.full((2, 2), 0.25), np.array([[0.4, 0.1], [0.2, 0.3]])
-    cells = np.arange(4)
-    exact = tilt_law(law, [GridTable(cells=cells, observed=wanted)])
-    assert exact == pytest.approx(wanted, abs=1e-6)
-    assert tilt_law(law, [GridTable(cells=cells, observed=wanted, variance=1e6)]) == pytest.approx(law, abs=1e-6)
-    between = tilt_law(law, [GridTable(cells=cells, observed=wanted, variance=0.2)])
-    assert 0.25 < between[0, 0] < 0.4 and 0.1 < between[0, 1] < 0.25

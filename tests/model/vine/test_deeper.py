@@ -6,7 +6,8 @@ import numpy as np
 
 from sklar.model.pairs.copula import GaussianPair, IndependentPair
 from sklar.model.pairs.hints import gaussian_cells, score_hint
-from sklar.model.vine.deeper import PairTable, fit_correlation, grow, parabola_minimum
+from sklar.model.pairs.posterior import PairTable
+from sklar.model.vine.deeper import fit_correlation, grow, parabola_minimum
 from sklar.model.vine.sampling import simulate_vine
 from sklar.model.vine.vine import Edge, Vine
 

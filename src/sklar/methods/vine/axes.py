@@ -11,11 +11,11 @@ from sklar.accounting.noise import Noise
 from sklar.methods.evidence import Measure
 from sklar.model.axis import NO_NULLS, Scale, Tops, lay_out
 from sklar.model.margins.margin import Margin
-from sklar.model.pairs.families import PairFacts
 from sklar.model.pairs.grouping import Groups, base_lookup, every_cell, group_cells, groups_from, value_tops
 from sklar.model.pairs.hints import Hint
-from sklar.model.pairs.interactions import centred, with_margins
+from sklar.model.pairs.interactions import centred, noisy_dimensions, with_margins
 from sklar.model.pairs.nulls import NullExcess
+from sklar.model.pairs.posterior import PairFacts, PairTable
 from sklar.model.vine.calibration import Told
 from sklar.release.counts import Counts, Interaction
 from sklar.release.lookups import freeze_partition
@@ -98,9 +98,24 @@ class MeasuredTable:
     possible: np.ndarray | None = None
 
     @property
-    def known(self) -> PairFacts:
-        """What is known about a pair beside its counts."""
-        return PairFacts(hint=self.hint, tops=self.tops, nulls=self.nulls, possible=self.possible)
+    def facts(self) -> PairFacts:
+        """What is known about a pair beside its tables."""
+        return PairFacts(tops=self.tops, nulls=self.nulls, possible=self.possible)
+
+    @property
+    def as_pair(self) -> PairTable:
+        """The table of a pair as a measurement of its distribution."""
+        first, second = self.groups
+        counts = self.counts if self.empty is None else np.where(self.empty, 0.0, self.counts)
+        dimensions = noisy_dimensions(counts.shape) if self.told == "interaction" else None
+        return PairTable(
+            observed=counts,
+            sigma=self.sigma,
+            edges1=first.edges,
+            edges2=second.edges,
+            hint=self.hint,
+            dimensions=dimensions,
+        )
 
     @property
     def empty(self) -> np.ndarray | None:

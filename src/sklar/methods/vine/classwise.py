@@ -12,9 +12,10 @@ from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.methods.vine.tree import fit_tree, independent_edge
 from sklar.model.axis import interval_of
 from sklar.model.pairs.copula import Checkerboard, ClassPairs, checkerboard, fit_margins, kendall_tau
-from sklar.model.pairs.families import merge_edges
-from sklar.model.vine.calibration import GridTable, strength_of, tilt_law
-from sklar.model.vine.deeper import ClassTables, PairTable
+from sklar.model.pairs.posterior import PairTable, merge_edges
+from sklar.model.posterior import GridTable, estimate_on_grid, estimate_strength, margins_of_grid, move_to_tables
+from sklar.model.vine.calibration import LEAST_STRENGTH
+from sklar.model.vine.deeper import ClassTables
 from sklar.model.vine.sampling import simulate_vine
 from sklar.model.vine.vine import Edge, Vine
 
@@ -81,7 +82,7 @@ def root_at_target(
     star = {column: linked.get(column, independent_edge(column, told.target)) for column in others}
     place = {column: number for number, column in enumerate(others)}
     among = [replace(table, columns=(place[table.columns[0]], place[table.columns[1]])) for table in fine]
-    tree = fit_tree([axes[column] for column in others], among, rows)
+    tree = fit_tree([axes[column] for column in others], among, (), rows)
     named = [replace(edge, first=others[edge.first], second=others[edge.second]) for edge in tree]
     return Vine(
         size=len(axes), trees=(tuple(star.values()), tuple(_given_class(edge, star, told, rows) for edge in named))
@@ -104,21 +105,18 @@ def _link(chain: Vine, told: TargetTables, rows: float, rng: np.random.Generator
         law = fit_margins(own / PARTICLES, first.mass, last.mass)
         cells = np.arange(law.size)
         laws.append((law, GridTable(cells=cells, observed=table.counts / rows, variance=(table.sigma / rows) ** 2)))
-    strength = CAUTION * strength_of([(law.ravel(), seen.observed.ravel(), seen.noise) for law, seen in laws])
+    known = [(law.ravel(), seen.observed.ravel(), seen.noise) for law, seen in laws]
+    strength = CAUTION * estimate_strength(known, LEAST_STRENGTH)
     edges: list[Edge] = []
     for table, (law, seen) in zip(told.links, laws, strict=True):
         first, last = table.groups
-        moved = tilt_law(law, [replace(seen, variance=strength * seen.variance), *_margins(law, first.mass, last.mass)])
+        margins = margins_of_grid(law.shape, first.mass, last.mass)
+        moved = move_to_tables(law, [replace(seen, variance=strength * seen.variance), *margins])
         copula = checkerboard(first.edges, last.edges, moved)
         tau = kendall_tau(copula)
         edge = Edge(first=table.columns[0], second=told.target, given=(), copula=copula, family="checkerboard", tau=tau)
         edges.append(edge)
     return edges
-
-
-def _margins(law: Floats, first: Floats, second: Floats) -> list[GridTable]:
-    row, column = np.indices(law.shape).reshape(2, -1)
-    return [GridTable(cells=at, observed=mass) for at, mass in ((row, first), (column, second))]
 
 
 def _given_class(edge: Edge, star: Mapping[int, Edge], told: TargetTables, rows: float) -> Edge:
@@ -156,11 +154,9 @@ def _class_law(
         GridTable(cells=at * last.count + number, observed=np.diff(cdf).T * last.mass)
         for at, cdf in ((row, below[0]), (column, below[1]))
     ]
-    law = tilt_law(law, [GridTable(cells=row * pooled.shape[1] + column, observed=pooled), *margins])
+    law = move_to_tables(law, [GridTable(cells=row * pooled.shape[1] + column, observed=pooled), *margins])
     seen = GridTable(cells=coarse, observed=table.counts / rows, variance=(table.sigma / rows) ** 2)
-    own = np.bincount(coarse, law.ravel(), table.counts.size)
-    strength = strength_of([(own, seen.observed.ravel(), seen.noise)])
-    return tilt_law(law, [replace(seen, variance=strength * seen.variance), *margins])
+    return estimate_on_grid(law, [seen], margins, LEAST_STRENGTH)
 
 
 def _class_margin(link: Edge, classes: Floats, cuts: Floats) -> Floats:

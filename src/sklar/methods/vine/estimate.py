@@ -35,7 +35,7 @@ from sklar.model.margins.margin import Margin
 from sklar.model.pairs.grouping import Groups
 from sklar.model.protocol import TableModel
 from sklar.model.vine.calibration import NO_TILT
-from sklar.model.vine.deeper import PairTable, grow
+from sklar.model.vine.deeper import grow
 from sklar.model.vine.model import VineFacts, VineModel
 from sklar.model.vine.vine import Vine
 from sklar.release.measurements import Measurement
@@ -325,8 +325,8 @@ def _grow(
     rng: np.random.Generator,
 ) -> Vine:
     """Fit tree one to its tables and the deeper trees to the pair tables."""
-    trees = (fit_tree(axes, fine, rows),) if len(axes) > 1 else ()
-    tables = {(t.columns[0], t.columns[1]): _pair_table(t) for t in pairs}
+    trees = (fit_tree(axes, fine, pairs, rows),) if len(axes) > 1 else ()
+    tables = {(t.columns[0], t.columns[1]): t.as_pair for t in pairs}
     return grow(Vine(size=len(axes), trees=trees), tables, _eligible(axes), rows, depth, rng)
 
 
@@ -341,17 +341,11 @@ def _grow_by_class(
     rng: np.random.Generator,
 ) -> Vine:
     """Fit a vine with the target as the root of all trees; the given tree, of the other columns, comes second."""
-    chain = Vine(size=len(axes), trees=(fit_tree(axes, fine, rows),))
+    chain = Vine(size=len(axes), trees=(fit_tree(axes, fine, pairs, rows),))
     best = {table.columns: table for table in (*pairs, *fine)}
     vine = root_at_target(axes, chain, [best[pair] for pair in tree], told, rows, rng)
-    tables = {(t.columns[0], t.columns[1]): _pair_table(t) for t in pairs}
+    tables = {(t.columns[0], t.columns[1]): t.as_pair for t in pairs}
     return grow(vine, tables, _eligible(axes), rows, depth + 1, rng, told.by_class)
-
-
-def _pair_table(table: MeasuredTable) -> PairTable:
-    first, second = table.groups
-    counts = table.counts if table.empty is None else np.where(table.empty, 0.0, table.counts)
-    return PairTable(observed=counts, sigma=table.sigma, edges1=first.edges, edges2=second.edges, hint=table.hint)
 
 
 def _eligible(axes: Sequence[VineAxis]) -> frozenset[int]:

@@ -15,8 +15,8 @@ from sklar.accounting.unit import Unit
 from sklar.methods.evidence import Choose, Measure, Setting
 from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, request_tables
 from sklar.methods.vine.options import CELL_POWER, VineOptions
-from sklar.model.pairs.families import denoise_pair, mutual_information
 from sklar.model.pairs.grouping import Groups, base_lookup
+from sklar.model.pairs.posterior import estimate_pair, mutual_information
 from sklar.model.vine.calibration import MOST_CELLS
 from sklar.release.choices import Candidate, TableDistance
 from sklar.release.counts import interaction_sensitivity
@@ -124,9 +124,8 @@ def interaction_noise(allowance: Allowance, unit: Unit, shape: tuple[int, ...]) 
 
 
 def dependence(table: MeasuredTable, rows: float) -> float:
-    """Mutual information of a pair table after denoising: zero when nothing stands out of the noise."""
-    first, second = table.groups
-    return mutual_information(denoise_pair(table.counts, table.sigma, rows, (first.mass, second.mass), table.known))
+    """Return the mutual information of the posterior of a pair given its table."""
+    return mutual_information(estimate_pair([table.as_pair], rows, facts=table.facts).mass)
 
 
 PAIRS, CHOICE = "pairs", "choose pairs"

@@ -14,8 +14,8 @@ from sklar.methods.evidence import Measure
 from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, request_tables
 from sklar.methods.vine.pairs import ROWS_PER_CELL, counts_every_cell, interaction_noise, resolution, share_out
 from sklar.model.pairs.copula import IndependentPair
-from sklar.model.pairs.families import fit_pair
 from sklar.model.pairs.grouping import Groups
+from sklar.model.pairs.posterior import estimate_pair
 from sklar.model.vine.vine import Edge, maximum_spanning_tree
 
 MOST_GROUPS, MOST_NOMINAL = 32, 64
@@ -67,9 +67,19 @@ def _plan(axes: Sequence[VineAxis], pair: tuple[int, int], noise: Noise, rows: f
     return TablePlan(columns=pair, groups=groups, noise=noise)
 
 
-def fit_tree(axes: Sequence[VineAxis], tables: Sequence[MeasuredTable], rows: float) -> tuple[Edge, ...]:
-    """Tree one: fitted pair copulas on the measured edges, independent ones to connect what is left."""
-    edges = [_fit_edge(axes, table, rows) for table in tables]
+def fit_tree(
+    axes: Sequence[VineAxis], tables: Sequence[MeasuredTable], coarse: Sequence[MeasuredTable], rows: float
+) -> tuple[Edge, ...]:
+    """Estimate tree one: a pair copula for each measured edge, independent ones to connect the other columns.
+
+    Args:
+        axes: The columns.
+        tables: The finest table of each edge.
+        coarse: Further tables of pairs, which may include those of edges.
+        rows: The (noisy) number of rows.
+    """
+    others = {table.columns: table for table in coarse}
+    edges = [_fit_edge(axes, table, others.get(table.columns), rows) for table in tables]
     measured = [(edge.first, edge.second) for edge in edges]
     chain = [(0, column) for column in range(1, len(axes))]
     weights = [1.0] * len(measured) + [0.0] * len(chain)
@@ -82,13 +92,13 @@ def independent_edge(first: int, second: int) -> Edge:
     return Edge(first=first, second=second, given=(), copula=IndependentPair(), family="independent", tau=0.0)
 
 
-def _fit_edge(axes: Sequence[VineAxis], table: MeasuredTable, rows: float) -> Edge:
+def _fit_edge(axes: Sequence[VineAxis], table: MeasuredTable, coarse: MeasuredTable | None, rows: float) -> Edge:
     first, second = table.columns
     fine = None
     if axes[first].ordered and axes[second].ordered:
-        fine = axes[first].groups(FINE_GROUPS, 0.0, rows), axes[second].groups(FINE_GROUPS, 0.0, rows)
-    groups = table.groups[0], table.groups[1]
-    pair = fit_pair(table.counts, table.sigma, rows, groups, fine, table.known)
+        fine = axes[first].groups(FINE_GROUPS, 0.0, rows).edges, axes[second].groups(FINE_GROUPS, 0.0, rows).edges
+    tables = [table.as_pair] if coarse is None or coarse is table else [table.as_pair, coarse.as_pair]
+    pair = estimate_pair(tables, rows, fine, table.facts)
     return Edge(first=first, second=second, given=(), copula=pair.copula, family=pair.family, tau=pair.tau)
 
 

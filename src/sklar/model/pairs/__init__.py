@@ -1,6 +1,6 @@
-"""Pair copulas on noisy tables: families, checkerboards, groups of cells, and what a known correlation adds.
+"""Pair copulas estimated from noisy tables: prior mean, posterior, and the copulas that a vine is made of.
 
-Trees of them are in `sklar.model.vine`. Start with `copula`, the pairs that a vine is made of, then `families`, their
-fit; `grouping` coarsens columns, `hints` bring in correlations, `nulls` tell which come together, and
-`projection` is for tables of few filled cells.
+Trees of them are in `sklar.model.vine`. Start with `posterior`, which combines all measured tables of a pair, and
+`copula`, the pair copulas themselves; `families` fits parametric members, `hints` uses correlations from score sums,
+`nulls` estimates joint nulls, and `grouping` coarsens columns.
 """

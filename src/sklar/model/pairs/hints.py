@@ -33,13 +33,13 @@ class Hint:
     The sum of weights times probabilities should be `value`, up to `variance`, the chance of the rows included.
 
     Attributes:
-        cells: The probabilities that a Gaussian copula of this correlation, shrunken by its noise, gives the cells.
+        corr: The correlation, shrunk towards 0 by its noise: that of the prior mean.
     """
 
     weights: Floats
     value: float
     variance: float
-    cells: Floats
+    corr: float
 
     def misfit(self, masses: Floats) -> float:
         """Squared distance from the value, in variances."""
@@ -109,8 +109,7 @@ def score_hint(edges: Pair, corr: float, variance: float, tops: Tops = NO_NULLS,
     if slope < 1e-3:
         return None
     kept = float(np.clip(corr * max(0.0, 1.0 - noise / max(corr**2, 1e-9)), -0.99, 0.99))
-    cells = gaussian_cells(*edges, kept, tops)[0]
-    return Hint(weights=weights / slope, value=float(np.vdot(weights, masses)) / slope, variance=variance, cells=cells)
+    return Hint(weights=weights / slope, value=float(np.vdot(weights, masses)) / slope, variance=variance, corr=kept)
 
 
 def value_scores(edges: Floats, top: float) -> Floats:

@@ -57,6 +57,11 @@ class ParametricPair:
     tau: float
 
     @property
+    def name(self) -> str:
+        """The family, and the rotation if there is one."""
+        return self.family if self.rotation == 0 else f"{self.family} {self.rotation}"
+
+    @property
     def parameter(self) -> float:
         """The correlation of an elliptical copula, or the parameter of an Archimedean one before its rotation."""
         return parameter_from_tau(self.family, self.tau if FAMILIES[self.family].symmetric else abs(self.tau))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from sklar.model.axis import Scale, cells_at
 from sklar.model.pairs.interactions import noisy_dimensions
+from sklar.model.posterior import estimate_strength, sweep_tables, table_offsets
 
 Told = Literal["counts", "interaction", "derived"]
 """What of a table was released: all its counts; what its margins do not tell, these being put in from elsewhere; or
@@ -31,8 +32,6 @@ EMPTY = -200.0
 only such particles are, cannot bring them back."""
 MARGIN_SWEEPS, MARGIN_TOLERANCE = 30, 5e-4
 """Rounds over the tables of single columns, and when they end: these tables are few and soon met."""
-GRID_SWEEPS, GRID_TOLERANCE = 60, 1e-5
-"""The same over the tables of a law on a grid, whose cells are few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -159,11 +158,6 @@ def weigher(calibration: Calibration, scales: Sequence[Scale]) -> Callable[[np.n
     return weigh
 
 
-def table_offsets(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """Where each table begins when all are laid end to end, and the total length."""
-    return np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)
-
-
 def prior_strength(partitions: Sequence[Partition], tables: Sequence[SoftTable], cells: np.ndarray) -> float:
     """How far the vine may be from the truth, by empirical Bayes.
 
@@ -177,16 +171,7 @@ def prior_strength(partitions: Sequence[Partition], tables: Sequence[SoftTable],
         own = np.bincount(cell, minlength=len(table.observed))[table.told_cells] / len(cell)
         own = own if table.empty is None else own / max(own.sum(), 1e-12)
         laws.append((own, table.observed[table.told_cells], noisy_cells(partitions, table) * table.variance))
-    return strength_of(laws)
-
-
-def strength_of(laws: Iterable[tuple[np.ndarray, np.ndarray, float]]) -> float:
-    """The same from each expected table, the released one, and the squared distance that noise alone gives."""
-    unexplained, scale = 0.0, 0.0
-    for own, observed, noise in laws:
-        unexplained += float(np.sum((observed - own) ** 2)) - noise
-        scale += 1.0 - float(own @ own)
-    return float(np.clip(scale / max(unexplained, 1e-9), LEAST_STRENGTH, 1e5))
+    return estimate_strength(laws, LEAST_STRENGTH)
 
 
 def noisy_cells(partitions: Sequence[Partition], table: SoftTable) -> int:
@@ -272,44 +257,12 @@ def hold_margins(calibration: Calibration, scales: Sequence[Scale], particles: n
 def _sweep(
     tables: Sequence[SoftTable], cells: np.ndarray, weights: np.ndarray, sweeps: int, tolerance: float
 ) -> tuple[SoftTable, ...]:
-    """The tables with their duals after sweeps from given weights, which change in place."""
-    from sklar.model.kernels import soft_fit
-
-    offsets = table_offsets([table.observed for table in tables])
-    observed = np.concatenate([table.observed for table in tables])
-    variance = np.concatenate([table.variances for table in tables])
-    dual = np.concatenate([table.dual for table in tables])
-    mass, factor = np.zeros((2, np.diff(offsets).max()))
-    first = np.bincount(cells[0], weights)
-    mass[: len(first)] = first
-    soft_fit(cells, offsets, observed, variance, dual, weights, sweeps, tolerance, mass, factor)
+    """Return the tables with their duals after sweeps from given weights, which change in place."""
+    observed = [table.observed for table in tables]
+    offsets, dual = table_offsets(observed), np.concatenate([table.dual for table in tables])
+    sweep_tables(observed, [table.variances for table in tables], dual, cells, weights, sweeps, tolerance)
     parts = zip(tables, offsets[:-1], offsets[1:], strict=True)
     return tuple(replace(table, dual=dual[start:stop].copy()) for table, start, stop in parts)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GridTable:
-    """A table that a law on a grid should agree with: probabilities, their variance, and the cell of each grid cell."""
-
-    cells: np.ndarray
-    observed: np.ndarray
-    variance: float = 0.0
-
-    @property
-    def noise(self) -> float:
-        """The squared distance that noise alone gives."""
-        return self.observed.size * self.variance
-
-
-def tilt_law(law: np.ndarray, tables: Sequence[GridTable]) -> np.ndarray:
-    """The law of a grid tilted towards tables as in `calibrate`: its cells are the particles."""
-    weights = np.ascontiguousarray(law.ravel() / law.sum())
-    soft = [
-        SoftTable(parts=(), observed=one.observed.ravel(), variance=one.variance, dual=np.zeros(one.observed.size))
-        for one in tables
-    ]
-    _sweep(soft, np.array([one.cells for one in tables], dtype=np.uint16), weights, GRID_SWEEPS, GRID_TOLERANCE)
-    return (weights / weights.sum()).reshape(law.shape)
 
 
 def _normalize(logs: np.ndarray) -> np.ndarray:

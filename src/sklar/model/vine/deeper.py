@@ -11,7 +11,7 @@ from sklar.arrays import Floats
 from sklar.model.axis import interval_of
 from sklar.model.pairs.copula import ClassPairs, GaussianPair, IndependentPair, gaussian_density
 from sklar.model.pairs.families import PRICE
-from sklar.model.pairs.hints import Hint
+from sklar.model.pairs.posterior import PairTable
 from sklar.model.vine.sampling import draw_levels, transform
 from sklar.model.vine.vine import Edge, EdgeCandidate, Vine, candidates, maximum_spanning_tree, sampling_order
 
@@ -27,17 +27,6 @@ MOST_CORR = 0.97
 """Correlations of a class are kept within this: a common one and what the class adds may exceed 1."""
 VISIBLE = 0.004
 """Correlations below this have no visible effect, and identity h-functions are faster."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairTable:
-    """A released table of two columns: noisy counts on groups of their axes, and what else tells their correlation."""
-
-    observed: np.ndarray
-    sigma: float
-    edges1: np.ndarray
-    edges2: np.ndarray
-    hint: Hint | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
