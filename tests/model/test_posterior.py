@@ -5,6 +5,8 @@ import pytest
 from scipy.optimize import minimize
 
 from sklar.model.posterior import (
+    SIGNIFICANT,
+    Comparison,
     GridTable,
     estimate_on_grid,
     estimate_strength,
@@ -53,7 +55,8 @@ def test_the_strength_of_the_prior_is_recovered():
     """Truths from a Dirichlet distribution worth c rows around m, seen through noise."""
     rng, mean, noise = np.random.default_rng(7), PRIOR.ravel(), 0.02
     for strength in (20.0, 500.0):
-        seen = [(mean, rng.dirichlet(strength * mean) + rng.normal(0, noise, 12), 12 * noise**2) for _ in range(4_000)]
+        truths = rng.dirichlet(strength * mean, 4_000)
+        seen = [Comparison(mean, truth + rng.normal(0, noise, 12), noise**2, 12) for truth in truths]
         assert estimate_strength(seen, 1.0) == pytest.approx(strength + 1, rel=0.25)
 
 
@@ -75,3 +78,21 @@ def test_fewer_noisy_dimensions_leave_more_to_explain():
     part = GridTable(cells=np.arange(12), observed=observed, variance=3e-4, dimensions=6)
     moved = [np.abs(estimate_on_grid(PRIOR, [table], (), 1.0) - PRIOR).sum() for table in (whole, part)]
     assert moved[0] < moved[1]
+
+
+def strength_if_significant(observed, variance):
+    own = np.full(8, 1 / 8)
+    return estimate_strength([Comparison(own, observed, variance, 8)], 0.0, SIGNIFICANT, np.inf)
+
+
+def test_noise_alone_is_not_significant_and_clearer_tables_are_trusted_more():
+    rng, own, variance = np.random.default_rng(8), np.full(8, 1 / 8), 1e-4
+    noisy = [strength_if_significant(own + rng.normal(0, 0.01, 8), variance) for _ in range(200)]
+    assert np.mean(np.isinf(noisy)) > 0.97
+    signs = np.array([1, -1, -1, 1, -1, 1, 1, -1.0])
+    near, far = (strength_if_significant(own + gap * signs, variance) for gap in (0.04, 0.05))
+    assert far < near < np.inf
+    assert strength_if_significant(own + 0.04 * signs, variance / 100) < near
+    for gap in (0.03, 0.1):
+        exact = (1 - 1 / 8) / (8 * gap**2)
+        assert np.isclose(strength_if_significant(own + gap * signs, 1e-14), exact, rtol=1e-3)

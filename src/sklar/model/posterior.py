@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from sklar.arrays import Floats
 
 MAX_STRENGTH = 1e5
 """Largest strength of a prior: tables that agree with it to this extent do not move it visibly."""
+SIGNIFICANT = 3.0
+"""Standard deviations by which a table must contradict the rest to be trusted more than other tables. With 6 a rule of
+three columns that holds in 60% of rows is missed at epsilon 0.5; with 3 no table of Adult and compas is trusted more."""
 GRID_SWEEPS, GRID_TOLERANCE = 60, 1e-5
 """Largest number of sweeps over the tables of a grid, and the mean change of mass at which they end."""
 
@@ -46,28 +50,45 @@ class GridTable:
     variance: float = 0.0
     dimensions: int | None = None
 
-    @property
-    def noise(self) -> float:
-        """Expected squared distance from the truth."""
-        return (self.observed.size if self.dimensions is None else self.dimensions) * self.variance
-
     def evaluate(self, masses: Floats) -> Floats:
         """Return the table of a distribution on the grid, flat."""
         return np.bincount(self.cells, masses.ravel(), self.observed.size).astype(np.float64)
 
+    def compare(self, masses: Floats) -> Comparison:
+        """Return the table beside that of an expected distribution on the grid."""
+        dimensions = self.observed.size if self.dimensions is None else self.dimensions
+        return Comparison(self.evaluate(masses), self.observed.ravel(), self.variance, dimensions)
 
-def estimate_strength(tables: Iterable[tuple[Floats, Floats, float]], least: float) -> float:
-    """Estimate the strength c of a prior from tables by empirical Bayes, at least `least`.
+
+class Comparison(NamedTuple):
+    """A table as it is expected and as it was observed, with the variance and the dimensions of its noise."""
+
+    expected: Floats
+    observed: Floats
+    variance: float
+    dimensions: int
+
+
+def estimate_strength(
+    tables: Iterable[Comparison], least: float, deviations: float = 0.0, most: float = MAX_STRENGTH
+) -> float:
+    """Estimate the strength c of a prior from tables by empirical Bayes, within bounds.
+
+    The distance u of a table that noise does not explain has standard deviation s^2 sqrt(2 f) + 2 s sqrt(u).
 
     Args:
-        tables: The expected table, the observed one, and the squared distance that noise alone gives, of each.
+        tables: Each expected table beside the observed one.
         least: Smallest strength.
+        deviations: Number of standard deviations by which distances must exceed the noise to count.
+        most: Largest strength.
     """
     unexplained, scale = 0.0, 0.0
-    for expected, observed, noise in tables:
-        unexplained += float(np.sum((observed - expected) ** 2)) - noise
+    for expected, observed, variance, dimensions in tables:
+        excess = float(np.sum((observed - expected) ** 2)) - dimensions * variance
+        deviation = variance * np.sqrt(2 * dimensions) + 2 * np.sqrt(variance * max(excess, 0.0))
+        unexplained += excess - deviations * deviation
         scale += 1.0 - float(expected @ expected)
-    return float(np.clip(scale / max(unexplained, 1e-9), least, MAX_STRENGTH))
+    return float(np.clip(scale / unexplained, least, most)) if unexplained > 0 else most
 
 
 def estimate_on_grid(
@@ -82,8 +103,7 @@ def estimate_on_grid(
         least: Smallest strength of the prior.
         caution: Factor of the strength, above 1 where the same tables are used again later.
     """
-    expected = ((table.evaluate(prior), table.observed.ravel(), table.noise) for table in tables)
-    strength = caution * estimate_strength(expected, least)
+    strength = caution * estimate_strength([table.compare(prior) for table in tables], least)
     return move_to_tables(prior, [*(replace(t, variance=strength * t.variance) for t in tables), *margins])
 
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
+from sklar.model.pairs.dependence import mutual_information
 from sklar.model.pairs.families import ParametricPair, cell_masses, fit_family
 from sklar.model.pairs.grouping import Groups
 from sklar.model.pairs.hints import gaussian_cells, move_along, read_correlation, score_hint, value_scores
-from sklar.model.pairs.posterior import PairTable, estimate_pair, mutual_information
+from sklar.model.pairs.posterior import PairTable, estimate_pair
 
 EDGES = np.array([0.0, 0.1, 0.3, 0.55, 0.8, 1.0]), np.linspace(0, 1, 8)
 ROWS = 20_000.0

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from sklar.model.axis import NO_NULLS
+from sklar.model.pairs.dependence import mutual_information
 from sklar.model.pairs.grouping import Groups
 from sklar.model.pairs.nulls import NullExcess, null_direction, nulls_together, read_null_excess
-from sklar.model.pairs.posterior import PairFacts, PairTable, estimate_pair, mutual_information
+from sklar.model.pairs.posterior import PairFacts, PairTable, estimate_pair
 
 ROWS, SIGMA = 6_000.0, 50.0
 MASS1, MASS2 = np.append(np.full(8, 0.95 / 8), 0.05), np.append(np.full(8, 0.96 / 8), 0.04)

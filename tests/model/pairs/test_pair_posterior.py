@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from sklar.model.pairs.dependence import mutual_information
 from sklar.model.pairs.families import cell_masses
 from sklar.model.pairs.parametric import ParametricPair
-from sklar.model.pairs.posterior import PairFacts, PairTable, estimate_pair, mutual_information
+from sklar.model.pairs.posterior import PairFacts, PairTable, estimate_pair
 
 ROWS = 20_000.0
 EVEN = {k: np.linspace(0, 1, k + 1) for k in (2, 4, 6, 8, 12)}
@@ -71,9 +72,3 @@ def test_a_family_is_the_prior_mean_of_ordered_columns():
     plain = estimate_pair([table(seen, 40.0, 8)], ROWS)
     assert named.family in ("clayton", "joe 180")  # hardly distinguishable on eight intervals
     assert np.abs(named.mass - exact).sum() < 0.5 * np.abs(plain.mass - exact).sum()
-
-
-def test_mutual_information_limits():
-    p, q = np.array([0.3, 0.7]), np.array([0.2, 0.5, 0.3])
-    assert abs(mutual_information(np.outer(p, q))) < 1e-12
-    assert np.isclose(mutual_information(np.diag(q)), -np.sum(q * np.log(q)))

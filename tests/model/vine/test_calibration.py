@@ -21,7 +21,6 @@ from sklar.model.vine.calibration import (
     log_weights,
     noisy_cells,
     prior_strength,
-    proved_strength,
     weight_ceiling,
 )
 
@@ -204,18 +203,3 @@ def test_noise_is_counted_in_the_dimensions_that_carry_it(told, dimensions):
     parts = (Partition(column=0, lookup=np.arange(3), count=3), Partition(column=1, lookup=np.arange(4), count=4))
     table = replace(soft((0, 1), np.full(12, 1 / 12), 1e-4), told=told)
     assert noisy_cells(parts, table) == dimensions
-
-
-def test_a_table_is_trusted_as_far_as_it_proves_the_model_wrong():
-    """Noise alone proves nothing; what stands out is trusted the more, the further away and the less noisy it is."""
-    rng = np.random.default_rng(8)
-    own, variance = np.full(8, 1 / 8), 1e-4
-    noisy = [proved_strength(own + rng.normal(0, 0.01, 8), own, variance, 8) for _ in range(200)]
-    assert np.mean(np.isinf(noisy)) > 0.97
-    signs = np.array([1, -1, -1, 1, -1, 1, 1, -1.0])
-    near, far = (proved_strength(own + gap * signs, own, variance, 8) for gap in (0.04, 0.05))
-    assert far < near < np.inf
-    assert proved_strength(own + 0.04 * signs, own, variance / 100, 8) < near
-    for gap in (0.03, 0.1):
-        exact = (1 - 1 / 8) / (8 * gap**2)
-        assert np.isclose(proved_strength(own + gap * signs, own, 1e-14, 8), exact, rtol=1e-3)

@@ -11,6 +11,7 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.model.pairs.interactions import centred
+from sklar.model.posterior import SIGNIFICANT, Comparison, estimate_strength
 from sklar.model.vine.calibration import (
     EMPTY,
     LEAST_STRENGTH,
@@ -24,7 +25,6 @@ from sklar.model.vine.calibration import (
     hold_margins,
     noisy_cells,
     prior_strength,
-    proved_strength,
     untilted,
 )
 from sklar.model.vine.pool import pool_size
@@ -183,9 +183,9 @@ def _proved_strengths(draft: Calibration, strengths: Floats, cells: np.ndarray, 
     for k, (table, cell) in enumerate(zip(draft.tables, cells, strict=True)):
         if len(table.parts) > 1:
             own = np.bincount(cell, weights, len(table.observed))
-            degrees = noisy_cells(draft.partitions, table)
             told = table.told_cells
-            raised[k] = min(raised[k], proved_strength(table.observed[told], own[told], table.variance, degrees))
+            seen = Comparison(own[told], table.observed[told], table.variance, noisy_cells(draft.partitions, table))
+            raised[k] = min(raised[k], estimate_strength([seen], 0.0, SIGNIFICANT, np.inf))
     return raised if np.any(raised < strengths) or _has_three_columns(draft.tables[0]) else None
 
 

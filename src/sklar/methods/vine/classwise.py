@@ -105,8 +105,7 @@ def _link(chain: Vine, told: TargetTables, rows: float, rng: np.random.Generator
         law = fit_margins(own / PARTICLES, first.mass, last.mass)
         cells = np.arange(law.size)
         laws.append((law, GridTable(cells=cells, observed=table.counts / rows, variance=(table.sigma / rows) ** 2)))
-    known = [(law.ravel(), seen.observed.ravel(), seen.noise) for law, seen in laws]
-    strength = CAUTION * estimate_strength(known, LEAST_STRENGTH)
+    strength = CAUTION * estimate_strength([seen.compare(law) for law, seen in laws], LEAST_STRENGTH)
     edges: list[Edge] = []
     for table, (law, seen) in zip(told.links, laws, strict=True):
         first, last = table.groups

@@ -23,7 +23,7 @@ from sklar.methods.vine.classwise import TargetTables, root_at_target, target_ta
 from sklar.methods.vine.halves import HALVES, split_in_halves
 from sklar.methods.vine.nulls import link_again, link_nulls, null_tables
 from sklar.methods.vine.options import VineOptions, depth_of
-from sklar.methods.vine.pairs import PAIRS, dependence
+from sklar.methods.vine.pairs import PAIRS
 from sklar.methods.vine.planner import PLANNED
 from sklar.methods.vine.prior import Leaning, pool_margins
 from sklar.methods.vine.products import released_products
@@ -32,6 +32,7 @@ from sklar.methods.vine.structure import Structure, find_structure, keep_to_rule
 from sklar.methods.vine.sums import CORRELATIONS, Correlations, doubt, estimate_correlations, sharpen
 from sklar.methods.vine.tree import TARGET, TREE, TRIPLES, choose_tree, fit_tree
 from sklar.model.margins.margin import Margin
+from sklar.model.pairs.dependence import estimate_dependence
 from sklar.model.pairs.grouping import Groups
 from sklar.model.protocol import TableModel
 from sklar.model.vine.calibration import NO_TILT
@@ -186,7 +187,9 @@ def pairs_of(evidence: Evidence[VineOptions]) -> _Pairs:
 def strengths_of(evidence: Evidence[VineOptions]) -> dict[tuple[int, int], float]:
     """Return the mutual information of each measured pair."""
     rows = rows_of(evidence)
-    return {(t.columns[0], t.columns[1]): dependence(t, rows) for t in pairs_of(evidence).sharp}
+    return {
+        (t.columns[0], t.columns[1]): estimate_dependence(t.as_pair, rows, t.facts) for t in pairs_of(evidence).sharp
+    }
 
 
 @remembered
@@ -298,7 +301,9 @@ def lean_few_rows(setting: Setting[VineOptions], leaning: Leaning, measured: Mea
     margins, rows, axes = measured.layout.margins, leaning.rows, leaning.axes
     structure, rng = find_structure(setting.schema, axes), setting.generator()
     pairs = structure.excluded(link_nulls(leaning.from_products(released_products(measured)), rows))
-    forest = choose_tree(len(axes), {(t.columns[0], t.columns[1]): dependence(t, rows) for t in pairs})
+    forest = choose_tree(
+        len(axes), {(t.columns[0], t.columns[1]): estimate_dependence(t.as_pair, rows, t.facts) for t in pairs}
+    )
     fine = [table for table in pairs if table.columns in forest]
     vine = _grow(axes, pairs, fine, rows, depth_of(setting.schema, setting.options), rng)
     calibrated = Calibrated(calibration=NO_TILT, strength=0.0)

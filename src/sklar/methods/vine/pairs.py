@@ -13,10 +13,9 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.methods.evidence import Choose, Measure, Setting
-from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, request_tables
+from sklar.methods.vine.axes import TablePlan, VineAxis, request_tables
 from sklar.methods.vine.options import CELL_POWER, VineOptions
 from sklar.model.pairs.grouping import Groups, base_lookup
-from sklar.model.pairs.posterior import estimate_pair, mutual_information
 from sklar.model.vine.calibration import MOST_CELLS
 from sklar.release.choices import Candidate, TableDistance
 from sklar.release.counts import interaction_sensitivity
@@ -121,11 +120,6 @@ def interaction_noise(allowance: Allowance, unit: Unit, shape: tuple[int, ...]) 
     """Noise for the interactions of one table of this shape, in units of counts."""
     l1, l2 = interaction_sensitivity(shape, unit)
     return allowance.sum_noise(l1=l1, l2=l2, resolution=1 / math.prod(shape))
-
-
-def dependence(table: MeasuredTable, rows: float) -> float:
-    """Return the mutual information of the posterior of a pair given its table."""
-    return mutual_information(estimate_pair([table.as_pair], rows, facts=table.facts).mass)
 
 
 PAIRS, CHOICE = "pairs", "choose pairs"

@@ -123,11 +123,16 @@ def estimate_pair(
     else:
         row, column = _find_cells(first, grid)
         part = facts.possible[row][:, column]
-        prior = np.where(part > 0, fit_margins(prior * part, *masses), 0.0)
+        prior = keep_possible(prior, part, masses)
     seen = [_on_grid(table, rows, grid) for table in tables]
     margins = margins_of_grid(prior.shape, *masses)
     mass = estimate_on_grid(prior / prior.sum(), seen, margins, LEAST_STRENGTH, caution=USES)
     return PairEstimate(edges=grid, mass=mass, family=family)
+
+
+def keep_possible(prior: Floats, possible: Floats, masses: Pair) -> Floats:
+    """Return a distribution with the same margins and less, or no, mass where rules allow rows in part, or nowhere."""
+    return np.where(possible > 0, fit_margins(prior * possible, *masses), 0.0)
 
 
 def _prior_mean(table: PairTable, rows: float, grid: Pair, facts: PairFacts, *, has_order: bool) -> tuple[Floats, str]:
@@ -162,10 +167,3 @@ def merge_edges(first: Floats, second: Floats) -> Floats:
     merged = merged[np.concatenate([[True], np.diff(merged) > TINY])]
     merged[-1] = 1.0
     return merged
-
-
-def mutual_information(table: Floats) -> float:
-    """Return the mutual information of a table of probabilities, in nats."""
-    product = np.outer(table.sum(axis=1), table.sum(axis=0))
-    seen = (table > 0) & (product > 0)
-    return float(np.sum(table[seen] * np.log(table[seen] / product[seen])))

@@ -10,7 +10,7 @@ import numpy as np
 
 from sklar.model.axis import Scale, cells_at
 from sklar.model.pairs.interactions import noisy_dimensions
-from sklar.model.posterior import estimate_strength, sweep_tables, table_offsets
+from sklar.model.posterior import Comparison, estimate_strength, sweep_tables, table_offsets
 
 Told = Literal["counts", "interaction", "derived"]
 """What of a table was released: all its counts; what its margins do not tell, these being put in from elsewhere; or
@@ -24,9 +24,6 @@ avail: on Adult, COMPAS and tail6 errors of pairs and triples are the same from 
 LEAST_STRENGTH = 100.0
 """The least prior strength of all tables together: none is trusted further than the noise of a hundredth of its budget
 would let, unless it proves the others wrong."""
-PROVED = 3.0
-"""Standard deviations by which a table must contradict the calibrated model to be trusted more. With 6 a rule of three
-columns that holds in 60% of rows is missed at epsilon 0.5; with 3 no table of Adult and compas is raised."""
 EMPTY = -200.0
 """The log-weight of cells that no row can be in: finite, and so little that other tables, which may ask for rows where
 only such particles are, cannot bring them back."""
@@ -166,12 +163,13 @@ def prior_strength(partitions: Sequence[Partition], tables: Sequence[SoftTable],
     Kept within [100, 1e5]. Here `variance` of the tables is the plain noise variance; `cells` has the cell of every
     particle (column) in each.
     """
-    laws: list[tuple[np.ndarray, np.ndarray, float]] = []
+    compared: list[Comparison] = []
     for table, cell in zip(tables, cells, strict=True):
         own = np.bincount(cell, minlength=len(table.observed))[table.told_cells] / len(cell)
         own = own if table.empty is None else own / max(own.sum(), 1e-12)
-        laws.append((own, table.observed[table.told_cells], noisy_cells(partitions, table) * table.variance))
-    return estimate_strength(laws, LEAST_STRENGTH)
+        observed = table.observed[table.told_cells]
+        compared.append(Comparison(own, observed, table.variance, noisy_cells(partitions, table)))
+    return estimate_strength(compared, LEAST_STRENGTH)
 
 
 def noisy_cells(partitions: Sequence[Partition], table: SoftTable) -> int:
@@ -180,18 +178,6 @@ def noisy_cells(partitions: Sequence[Partition], table: SoftTable) -> int:
     if table.told != "interaction":
         return len(table.observed) - known
     return max(noisy_dimensions(tuple(partitions[part].count for part in table.parts)) - known, 1)
-
-
-def proved_strength(observed: np.ndarray, own: np.ndarray, variance: float, degrees: int) -> float:
-    """The prior strength at which a table of noise `variance` is trusted as far as it proves the model's own wrong.
-
-    With u = |y - m|^2 - f s^2, the squared distance that noise does not explain, and its standard deviation
-    sd = s^2 sqrt(2 f) + 2 s sqrt(u): 1 / c = (u - 3 sd) / (1 - |m|^2). Infinite where nothing is proved.
-    """
-    unexplained = float(np.sum((observed - own) ** 2)) - degrees * variance
-    deviation = variance * np.sqrt(2 * degrees) + 2 * np.sqrt(variance * max(unexplained, 0.0))
-    proved = unexplained - PROVED * deviation
-    return (1.0 - float(own @ own)) / proved if proved > 0 else np.inf
 
 
 def calibrate(

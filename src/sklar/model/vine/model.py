@@ -12,7 +12,7 @@ from sklar.model.axis import Scale, codes_at
 from sklar.model.conditioning import even_batches
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.copula import Checkerboard, ClassPairs, GaussianPair, IndependentPair
-from sklar.model.pairs.posterior import mutual_information
+from sklar.model.pairs.dependence import mutual_information
 from sklar.model.protocol import Proposals, RowProposals, joined
 from sklar.model.vine.calibration import Calibration
 from sklar.model.vine.pool import POLISHING_SWEEPS, accepted_rows, average_tilts, draw_pool, pool_size
