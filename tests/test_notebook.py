@@ -142,7 +142,7 @@ def test_evaluations_and_attacks_tell_every_step_and_never_go_back() -> None:
 
 
 def test_a_fit_tells_what_its_passes_are_for() -> None:
-    class Told:
+    class TableContent:
         def __init__(self) -> None:
             self.words: list[str] = []
 
@@ -151,7 +151,7 @@ def test_a_fit_tells_what_its_passes_are_for() -> None:
         def doing(self, what: str) -> None:
             self.words.append(what)
 
-    told = Told()
+    told = TableContent()
     sklar.fit(ROWS, sklar.Schema({"age": sklar.Integer(0, 99)}), method="independent", epsilon=1.0,
               read=sklar.ReadOptions(progress=told))  # fmt: skip
     assert "measuring margins" in told.words and told.words[-1].startswith("working on")

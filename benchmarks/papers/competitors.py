@@ -24,7 +24,7 @@ TUNED = {
     "support2": {"ctgan": (400, 100, 128), "tvae": (800, 100, 4)},
 }
 """Epochs, rows of a batch and latent dimensions that Griesbauer et al. (2025, appendix K) found by random search."""
-DROWNED = (
+MIN_SIGMAS = (
     "PrivBayes of degree 3 has tables of up to 32^4 cells over the public grid, each with noise, which drowns\n"
     "the rows; the papers' tool takes the values that occur for its domain."
 )

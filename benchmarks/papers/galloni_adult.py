@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 import sklar
-from benchmarks.papers.competitors import DROWNED, privbayes
+from benchmarks.papers.competitors import MIN_SIGMAS, privbayes
 from benchmarks.papers.figures import add_picture_options, draw_lines
 from benchmarks.papers.g_scores import g_scores
 from benchmarks.tables import TABLES
@@ -56,7 +56,7 @@ def main() -> None:
         "The paper prints no numbers for this chart, so there is nothing to set beside ours. PrivBayes has degree\n"
         "3, as there; COPULA-SHIRLEY spends epsilon once per column, that of the other methods is for the whole table."
     )
-    print(DROWNED)
+    print(MIN_SIGMAS)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import numpy as np
 
 import sklar
 from benchmarks.curated import PAIRS, PAPER_OTHERS, PAPER_REAL, PAPER_SHIRLEY, curated, schema, seven
-from benchmarks.papers.competitors import DROWNED, privbayes
+from benchmarks.papers.competitors import MIN_SIGMAS, privbayes
 from benchmarks.papers.figures import add_picture_options
 
 NO_NOISE = 1e9
@@ -56,7 +56,7 @@ def main() -> None:
     sklar.scatter(real, schema(), asked.out / "shirley_scatter_table.png")
     print("Why they differ: the paper's rows are not published, so the table is made anew from its coefficients; its")
     print("table 2 is without noise, the lines here have the epsilon asked for, but for one.")
-    print(DROWNED)
+    print(MIN_SIGMAS)
 
 
 def told(label: str, values: np.ndarray) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import sklar
-from benchmarks.papers.competitors import DROWNED, privbayes
+from benchmarks.papers.competitors import MIN_SIGMAS, privbayes
 from benchmarks.papers.figures import add_picture_options, draw_lines
 from benchmarks.papers.shirley_models import MODELS
 from benchmarks.shirley import TARGETS, load, score
@@ -67,7 +67,7 @@ def main() -> None:
     )
     print("PrivBayes 67.21 and 3.18, DP-Copula 2.24 and 0.70.")
     print("Why they differ: bins are of the public grid; 'privacy' is the greatest number of our membership attack.")
-    print(DROWNED)
+    print(MIN_SIGMAS)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from sklar.methods.dpc.fit import (
     laplace_noise,
     plan_gauss,
 )
-from sklar.methods.dpc.tables import Counted, estimates, fit_counted
+from sklar.methods.dpc.tables import Counted, estimate_probabilities, fit_counted
 from sklar.methods.dpc.textbook import advanced_composition_share, classic_gaussian_sigma
 from sklar.model.codec import ArrayPool, decode, encode
 from sklar.model.conditioning import simulate_given
@@ -170,7 +170,7 @@ def test_raw_margins_are_those_of_the_paper():
     schema = sklar.Schema({"a": sklar.Category(["x", "y"]), "b": sklar.Boolean()})
     counts, bins = np.array([10, 20, -3, 1, 30, 60]), (np.arange(3, dtype=np.int32), np.arange(2, dtype=np.int32))
     counted = Counted(schema=schema, bins=bins, histograms=histograms, counts=counts, std=1.0, rows=100.0)
-    found = estimates(counted, lay_out_scores((3, 2)), "raw", 0.0)
+    found = estimate_probabilities(counted, lay_out_scores((3, 2)), "raw", 0.0)
     np.testing.assert_allclose(found.shares[0], [0.3, 0.0, 0.9])
     np.testing.assert_allclose(found.joint[:3, 3], [0.2, 0.01, 0.6])
 

@@ -17,7 +17,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.unit import Unit
 from sklar.errors import SklarError
-from sklar.methods.dpc.fit import DpcOptions, gaussian_noise, laplace_noise, settle_gauss, settle_laplace
+from sklar.methods.dpc.fit import DpcOptions, gaussian_noise, laplace_noise, resolve_gauss, resolve_laplace
 
 PAPER_DELTA = 2.0**-30
 FACTS = sklar.Schema({"area": sklar.Category(list("nes")), "smoker": sklar.Boolean(), "old": sklar.Boolean()})
@@ -36,13 +36,13 @@ def test_the_noise_is_that_of_section_4_2(m: int, sigma: float, share: float) ->
     facts, unit = sklar.Schema({f"x{j}": sklar.Boolean() for j in range(m)}), Unit(neighbours="replace")
     allowance, switch = Allowance(measure="rho", amount=1.0), DpcOptions(published=True)
     tables = m + math.comb(m, 2)
-    gauss = settle_gauss(switch, Budget(epsilon=0.99, delta=PAPER_DELTA))
+    gauss = resolve_gauss(switch, Budget(epsilon=0.99, delta=PAPER_DELTA))
     formula = math.sqrt(2 * tables) / 0.99 * math.sqrt(2 * math.log(1.25 / PAPER_DELTA))
     assert gaussian_noise(facts, gauss, allowance, unit).scale == pytest.approx(formula)
     assert formula == pytest.approx(sigma, rel=1e-3)
-    laplace = settle_laplace(switch, Budget(epsilon=1.0, delta=PAPER_DELTA))
+    laplace = resolve_laplace(switch, Budget(epsilon=1.0, delta=PAPER_DELTA))
     assert math.floor(1e6 * 2 / laplace_noise(facts, laplace, allowance, unit).scale) == round(1e6 * share)
-    pure = settle_laplace(switch, Budget(epsilon=1.0, delta=0.0))
+    pure = resolve_laplace(switch, Budget(epsilon=1.0, delta=0.0))
     assert laplace_noise(facts, pure, allowance, unit).scale == pytest.approx(2 * tables)
 
 

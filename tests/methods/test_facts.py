@@ -19,7 +19,7 @@ from sklar.methods.facts.bounds import (
     search_cells,
     with_bounds,
 )
-from sklar.methods.facts.fit import asked_schema, measuring_schema, settled, with_labels
+from sklar.methods.facts.fit import collect_facts, measuring_schema, requested_schema, with_labels
 from sklar.methods.facts.marks import bounds_to_pay, labels_to_pay, must_pay, require_payable
 from sklar.schema import AtMost, Boolean, Category, Column, Datetime, Function, Integer, Never, Ordinal, Real, Schema
 from sklar.schema.columns import ANY_LABEL
@@ -109,11 +109,11 @@ def test_what_is_asked_holds_nothing_that_is_stated_under_a_mark() -> None:
             notes={"a": ["from 0 to SECRET"]},
         )
 
-    one, two = asked_schema(schema(0, ["x"], False)), asked_schema(schema(17, ["SECRET", "y"], True))
+    one, two = requested_schema(schema(0, ["x"], False)), requested_schema(schema(17, ["SECRET", "y"], True))
     assert one == two and one.toml() == two.toml() and "SECRET" not in two.toml()
-    assert asked_schema(one) == one and schema_from_toml(one.toml()) == one
-    assert asked_schema(schema(0, [3, 4], False))["b"].integer_labels  # type: ignore[attr-defined]
-    assert asked_schema(Schema({"b": Category(["x"], other=ANY_LABEL, source="pay")}))["b"].other == ANY_LABEL  # type: ignore[attr-defined]
+    assert requested_schema(one) == one and schema_from_toml(one.toml()) == one
+    assert requested_schema(schema(0, [3, 4], False))["b"].integer_labels  # type: ignore[attr-defined]
+    assert requested_schema(Schema({"b": Category(["x"], other=ANY_LABEL, source="pay")}))["b"].other == ANY_LABEL  # type: ignore[attr-defined]
 
 
 def test_a_small_step_narrows_the_public_range() -> None:
@@ -309,5 +309,5 @@ def test_marks_on_facts_that_state_nothing_are_harmless() -> None:
     )
     require_payable(schema)
     assert must_pay(schema) and bounds_to_pay(schema) == ("x",) and labels_to_pay(schema) == ("z",)
-    free = settled(Schema({"y": schema["y"]}), {"y": schema["y"]}).schema
+    free = collect_facts(Schema({"y": schema["y"]}), {"y": schema["y"]}).schema
     assert free["y"] == Boolean(nullable=True, source={"nullable": "public"}) and not must_pay(free)

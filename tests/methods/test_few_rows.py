@@ -9,7 +9,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
 from sklar.methods.evidence import measure_all
 from sklar.methods.few_rows.fit import FewRowsStage, few_rows_steps, fit_measured
-from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, ease, opening_shares
+from sklar.methods.few_rows.shares import FewRowsShares, closing_shares, correlation_noise, ease_in, opening_shares
 from sklar.methods.margins import known_total
 from sklar.schema.columns import Boolean, Category, Ordinal
 from sklar.schema.numbers import Datetime, Integer, Real
@@ -163,15 +163,17 @@ def test_shares_sum_to_one_and_follow_the_noise():
             closed = closing_shares(opened, strength, noise)
             assert closed.rest == pytest.approx(0, abs=1e-12) and closed.star >= opened.star - 1e-12
     assert opening_shares(1.0, target=False).pairs == 0
-    assert opening_shares(0.01, False, told=0.25).pairs == pytest.approx(opening_shares(0.04, False).pairs / 4)
-    assert opening_shares(0.1, False, told=0.25).pairs == opening_shares(0.1, False, told=0.0).pairs == 0
+    assert opening_shares(0.01, False, scored_share=0.25).pairs == pytest.approx(opening_shares(0.04, False).pairs / 4)
+    assert (
+        opening_shares(0.1, False, scored_share=0.25).pairs == opening_shares(0.1, False, scored_share=0.0).pairs == 0
+    )
     for noise in (0.01, 0.1, 1.0):
         assert closing_shares(opening_shares(noise, target=True), 0.0, noise).class_pairs > 0
         assert closing_shares(opening_shares(noise, target=True), 1.0, noise).class_pairs == 0
     strong = opening_shares(0.05, target=True)  # pairs that sums tell are not left out for the target alone
     assert closing_shares(strong, 1.0, 0.05).pairs > 0
-    assert closing_shares(strong, 1.0, 0.05, told=0.3).pairs == 0
-    assert ease(0.2, 0.1, 0.05) == 0 and ease(0.01, 0.1, 0.05) == 1
+    assert closing_shares(strong, 1.0, 0.05, scored_share=0.3).pairs == 0
+    assert ease_in(0.2, 0.1, 0.05) == 0 and ease_in(0.01, 0.1, 0.05) == 1
     add, replace = (Unit(neighbours=n) for n in ("add-remove", "replace"))
     allowance = Allowance(measure="rho", amount=0.5)
     assert correlation_noise(allowance, add, 100.0, 3) == pytest.approx(np.sqrt(3) / 100)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sklar.accounting.noise import Noise
-from sklar.methods.facts.kinds import MIN_SIGNAL, decide, names_key, unknown_schema
+from sklar.methods.facts.kinds import MIN_SIGNAL, decide_kind, names_key, unknown_schema
 from sklar.rows.encode.classes import cell_class
 from sklar.schema.cell_classes import CELL_CLASSES, NULL_WORDS
 
@@ -93,7 +93,7 @@ def test_kinds_and_formats_are_found(kind: str) -> None:
     for _ in range(40):
         cells = Counter(cell_class(text) for text in draw(kind, rng, 1400)) + Counter(null=600)
         noisy = {name: round(cells[name] + rng.normal(0, std / 1.5)) for name in CELL_CLASSES}
-        column: Any = decide(noisy, Noise(kind="gaussian", scale=std / 1.5))[0]
+        column: Any = decide_kind(noisy, Noise(kind="gaussian", scale=std / 1.5))[0]
         same = column.kind == kind.split()[0] and getattr(column, "format", None) == FORMATS.get(kind)
         wrong += not same
     assert wrong <= 1
@@ -104,14 +104,14 @@ def test_digits_after_the_decimal_sign_are_found() -> None:
     for digits, expected in ((1, 1), (2, 2), (3, 3), (7, None)):
         cells = Counter(cell_class(f"{x:.{digits}f}") for x in rng.normal(170, 10, 2000))
         noisy = {name: round(cells[name] + rng.normal(0, 50)) for name in CELL_CLASSES}
-        column: Any = decide(noisy, Noise(kind="gaussian", scale=50.0))[0]
+        column: Any = decide_kind(noisy, Noise(kind="gaussian", scale=50.0))[0]
         assert column.kind == "real" and column.decimals == expected
 
 
 def test_a_column_below_the_noise_is_left_out_and_that_is_said() -> None:
     noise = Noise(kind="gaussian", scale=100.0)
     empty = dict.fromkeys(CELL_CLASSES, 0)
-    column, note = decide({**empty, "null": 5000, "whole": round(0.5 * MIN_SIGNAL * 100)}, noise)
+    column, note = decide_kind({**empty, "null": 5000, "whole": round(0.5 * MIN_SIGNAL * 100)}, noise)
     assert column.kind == "ignore" and "too few values" in note
 
 

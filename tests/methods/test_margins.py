@@ -300,7 +300,7 @@ def test_heaps_shape_the_cells_that_hold_them():
         np.where(rng.random(ROWS) < 0.5, 1_000 * np.round(values / 1_000), values).clip(0, 400_000).astype(np.int64)
     )
     (margin,) = measure({"x": column.grid.code(values)}, schema=Schema({"x": column}), rho=0.001)[0].margins
-    ((unit, part),) = margin.heaps
+    ((unit, part),) = margin.heaping
     assert unit == 1_000 and abs(part - 0.5) < 0.05
     bulk = slice(*column.grid.code(np.array([20_000, 50_000])))  # every fifth cell or so holds a multiple of 1,000
     holds = has_multiples(column.grid, Fraction(1_000))[bulk]

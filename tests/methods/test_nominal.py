@@ -10,7 +10,7 @@ import pytest
 
 import sklar
 from sklar.errors import UsageError
-from sklar.methods.dpc.tables import drowned_values, merge_values
+from sklar.methods.dpc.tables import merge_values, values_below_noise
 from sklar.methods.dpcopula.margins import public_bins, rank_bins
 
 LABELS = [f"c{i:02}" for i in range(42)]
@@ -92,7 +92,7 @@ def test_bins_of_nominal_columns_are_their_values() -> None:
     column = sklar.Category(LABELS, nullable=True)
     np.testing.assert_array_equal(public_bins(column, 4), np.arange(44))
     np.testing.assert_array_equal(np.unique(public_bins(sklar.Ordinal(LABELS), 4)), np.arange(5))
-    drowned = drowned_values(np.array([100.0, 3.0, 50.0, -7.0, 40.0]), 10.0, 2)
+    drowned = values_below_noise(np.array([100.0, 3.0, 50.0, -7.0, 40.0]), 10.0, 2)
     np.testing.assert_array_equal(drowned, [False, True, False, True, True])
     np.testing.assert_array_equal(merge_values(np.arange(7, dtype=np.int32), drowned), [0, 4, 1, 4, 4, 2, 3])
     alone = np.array([True, False])

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import sklar
-from sklar.methods.prior import PublicMargin, _polynomials, expected_table, lean_margins
+from sklar.methods.prior import PublicMargin, _polynomials, expected_table, shrink_margins_to_prior
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
-from sklar.methods.vine.prior import Leaning, pool_margins
+from sklar.methods.vine.prior import PriorTables, pool_margins
 from sklar.methods.vine.products import Product
 from sklar.model.axis import Scale
 from sklar.model.margins.fit import Histogram
@@ -72,7 +72,7 @@ def leaned(tilt: float) -> tuple[dict[str, PublicMargin], np.ndarray, PublicPrio
     prior = a_prior(*people(4000, 1, tilt))
     age, kind = people(1500, 2)
     histograms = {"age": [seen(age, 32, 40.0, 3)], "kind": [seen(kind, 4, 40.0, 4)]}
-    return lean_margins(prior, SCHEMA, histograms, 1500.0), np.bincount(age, minlength=32) / 1500, prior
+    return shrink_margins_to_prior(prior, SCHEMA, histograms, 1500.0), np.bincount(age, minlength=32) / 1500, prior
 
 
 def test_a_good_public_margin_is_trusted() -> None:
@@ -90,7 +90,7 @@ def test_a_shifted_public_margin_is_moved_back() -> None:
 
 def test_without_a_prior_nothing_is_expected() -> None:
     age, _ = people(100, 0)
-    assert lean_margins(None, SCHEMA, {"age": [seen(age, 32, 1.0, 0)]}, 100.0) == {}
+    assert shrink_margins_to_prior(None, SCHEMA, {"age": [seen(age, 32, 1.0, 0)]}, 100.0) == {}
 
 
 def axis_of(name: str, mass: np.ndarray) -> VineAxis:
@@ -119,7 +119,7 @@ def test_tables_of_pairs_tell_margins_that_the_axes_do_not_know() -> None:
     for column, (own, masses) in found.items():
         assert own is groups[column]
         np.testing.assert_allclose(masses, truth, atol=0.02)
-    told = [replace(table, told="interaction") for table in tables]
+    told = [replace(table, content="interaction") for table in tables]
     assert pool_margins(told, rows) == {}
 
 
@@ -138,12 +138,12 @@ def test_leaned_tables_have_the_margins_that_all_tables_tell() -> None:
     exact = np.zeros((4, 3))
     np.add.at(exact, (age // 8, kind), 1.0)
     pooled = {0: (first, names["age"]), 1: (second, names["kind"])}
-    leaning = Leaning(prior=prior, axes=axes, rows=5000.0, pooled=pooled)
+    leaning = PriorTables(prior=prior, axes=axes, rows=5000.0, pooled=pooled)
     table = MeasuredTable(columns=(0, 1), groups=(first, second), counts=exact, sigma=40.0)
-    (leaned,), phis = leaning.lean([table])
+    (leaned,), phis = leaning.shrink_to_prior([table])
     np.testing.assert_allclose(leaned.counts.sum(axis=1), 5000 * names["age"], rtol=0.01, atol=5)
     np.testing.assert_allclose(leaned.counts.sum(axis=0), 5000 * names["kind"], rtol=0.01, atol=5)
-    assert leaned.told == "interaction" and leaned.sigma < 20 and set(phis) == {(0, 1)}
+    assert leaned.content == "interaction" and leaned.sigma < 20 and set(phis) == {(0, 1)}
     np.testing.assert_allclose(leaned.counts, exact, atol=60)
 
 
@@ -153,7 +153,7 @@ def test_sums_rule_out_a_public_table_of_other_people() -> None:
         axis_of(name, (np.bincount(codes, minlength=size) + 1) / (5000 + size))
         for name, codes, size in (("age", age, 32), ("kind", kind, 4))
     )
-    leaning = Leaning(prior=a_prior(age, kind), axes=axes, rows=5000.0)
+    leaning = PriorTables(prior=a_prior(age, kind), axes=axes, rows=5000.0)
     scores = (CODES - age.mean()) / age.std(), (np.arange(4) - kind.mean()) / kind.std()
     corr = float(np.mean(scores[0][age] * scores[1][kind]))
     assert corr > 0.4

@@ -47,7 +47,7 @@ def test_a_model_that_meets_them_says_so_and_is_verified(place: Path) -> None:
     assert sklar.verify(place / "m.sklar", ledger=place / "t.ledger").ok
     assert "only if it met criteria" in str(model.claim)
     found = model.report(place / "m.public.html")
-    assert found.held is not None and "stated beforehand" in (place / "m.public.html").read_text()
+    assert found.held is not None and "stated in advance" in (place / "m.public.html").read_text()
 
 
 def test_each_statement_gets_its_part_of_the_permitted_error(place: Path) -> None:

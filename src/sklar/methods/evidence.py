@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Setting(Generic[Options]):
-    """Everything public that a fit depends on, besides its measurements.
+    """Everything public that a fit depends on, apart from its measurements.
 
     Attributes:
         schema: The columns that are modelled.
@@ -81,7 +81,7 @@ class Discover:
 
 
 Step = Measure | Choose | Discover
-READ_AS_ABSENT = "labels that were read as never asked for"
+READ_AS_ABSENT = "labels that were read as never requested"
 """Key of `Evidence.known`."""
 
 
@@ -103,7 +103,7 @@ class Evidence(Generic[Options]):
         return label in self.releases
 
     def measured(self, label: str) -> tuple[Measurement, ...]:
-        """Return the measurements of a step; none if it was not asked for."""
+        """Return the measurements of a step; none if it was not requested."""
         return tuple(one for one in self._read(label) if isinstance(one, Measurement))
 
     def chosen(self, label: str) -> tuple[int, ...]:
@@ -113,7 +113,7 @@ class Evidence(Generic[Options]):
         return choice.indices
 
     def found(self, label: str) -> tuple[FoundLabels, ...]:
-        """Return the labels that a step found; none if it was not asked for."""
+        """Return the labels that a step found; none if it was not requested."""
         return tuple(one for one in self._read(label) if isinstance(one, FoundLabels))
 
     def _read(self, label: str) -> tuple[Release, ...]:
@@ -150,7 +150,7 @@ def remembered(function: Callable[[Evidence[Any]], T]) -> Callable[[Evidence[Any
     """Compute a function of evidence once in a fit.
 
     `ask` and `estimate` share such functions, so that a fit computes nothing twice. It must be called only when every
-    step that it reads has been measured, or will never be asked for.
+    step that it reads has been measured, or will never be requested.
     """
 
     @wraps(function)
@@ -193,12 +193,12 @@ def answer_step(door: Door, step: Step) -> tuple[Release, ...]:
 def measure_all(
     ask: Callable[[Evidence[Options]], Step | None], setting: Setting[Options], door: Door, last: str | None = None
 ) -> Evidence[Options]:
-    """Ask and measure until nothing more is asked for, or the step called `last` was measured."""
+    """Ask and measure until nothing more is requested, or the step called `last` was measured."""
     evidence: Evidence[Options] = Evidence(setting=setting)
-    # With BLAS on one thread, whoever asks and estimates from the same measurements gets the same bits.
+    # With BLAS on one thread, estimates from the same measurements have the same bits.
     with one_blas_thread():
         while last not in evidence.releases and (step := ask(evidence)) is not None:
             if step.label in evidence:  # before it is charged again
-                raise DoorError(f"the step '{step.label}' is asked for twice")
+                raise DoorError(f"the step '{step.label}' is requested twice")
             evidence = evidence.add(step.label, answer_step(door, step))
     return evidence

@@ -1,8 +1,8 @@
-"""What a synthetic table will be like, from the noise and public sizes alone: told before anything is spent.
+"""What a synthetic table will be like, from the noise and public sizes alone, before anything is spent.
 
 Errors are against the real rows. In all regimes of the vine they follow the noise of the whole budget, over the rows:
 margins that of a count (z), correlations that of a sum of scores. Both fall with epsilon and with rows, so that what is
-expected does too, wherever the method for few rows takes over.
+expected does too, where the method for few rows takes over.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ LABEL_SHARES = 0.95
 """Error of the share of a label over the noise z. Like all numbers here it was chosen on the means of 2 to 5 fits of
 the six tables of `benchmarks.yardstick`, and of two made ones, at epsilon 0.5, 1 and 3: see `benchmarks.plans`."""
 WHOLE_SHARES, WHOLE_FLOOR = 1.25, 0.03
-"""The same for tenths of whole numbers; the floor is divided by the root of the rows."""
+"""Errors of shares of tenths of whole numbers; the floor is divided by the root of the rows."""
 REAL_SHARES = 0.072
 """Error of the share of a tenth of a real column over the root of z: densities are smoothed, so noise counts less."""
 FROM_ZERO = 1.3
 """Real ranges that begin at 0 are mostly those of skewed amounts, whose values crowd in a few cells."""
 CORRELATIONS, LABELS_BESIDE, CORRELATION_FLOOR = 0.31, 1.2, 0.9
 """Error of a rank correlation over the root of the noise of one; more by this much times the share of columns that are
-labels, whose tables take budget; and the sampling error of as many synthetic rows, over the root of the rows."""
+labels, whose tables take budget; and the sampling error of that number of synthetic rows, over the root of the rows."""
 NOT_KEPT = 0.14
 """Error of a correlation where columns come out as independent: the mean strength of correlations in real tables."""
 WITH_TARGET = 0.105
@@ -47,8 +47,8 @@ NULLS = 1.35
 """Error of the share of nulls over z."""
 AUC_LOSS, AUC_LOSS_MOST = 3.2, 0.4
 """The most AUC that is lost with a declared target, over the root of the noise of a correlation, and at all. No schema
-tells more: at one noise compas loses .01 and HMEQ .29, whose signal lies in gaps and in many columns. Chosen so that
-all of 56 fits of seven tables at epsilon .5 to 10 lost less."""
+states more: at one noise compas loses .01 and HMEQ .29, whose signal lies in missing values and in many columns. Chosen
+so that all of 56 fits of seven tables at epsilon .5 to 10 lost less."""
 SAMPLED = {"shares": 0.24, "correlations": 0.8, "means": 0.8}
 """Sampling error over the root of the rows: of a share of a tenth, of a rank correlation, of a mean in its sd."""
 MARGINS_OF_VINE = 2.0 / 7.0
@@ -106,8 +106,8 @@ def expect_dependence(
     noise = correlation_noise(allowance, unit, rows, len(schema.modelled))
     columns = [schema[name] for name in schema.modelled]
     labels = sum(not column.numeric for column in columns) / len(columns)
-    told = CORRELATIONS * math.sqrt(noise) * (1.0 + LABELS_BESIDE * labels)
-    correlations = min(math.hypot(told, CORRELATION_FLOOR / math.sqrt(rows)), NOT_KEPT)
+    measured = CORRELATIONS * math.sqrt(noise) * (1.0 + LABELS_BESIDE * labels)
+    correlations = min(math.hypot(measured, CORRELATION_FLOOR / math.sqrt(rows)), NOT_KEPT)
     if few_rows and target:
         correlations = max(correlations, WITH_TARGET)
     return Expectation(

@@ -43,7 +43,7 @@ CARD_COLUMNS, CARD_GROUPS, CARD_ROWS = 3, 3, 4_000
 def holding_back(method: Method[Any], share: float) -> Method[Any]:
     """Return the method with this share of its allowance spent on tables that its model never sees.
 
-    No plan covers what is asked last, so a filter adds up what is spent.
+    No plan covers the last queries, so a filter adds up what is spent.
     """
     require_share(share)
     rest = 1.0 - share
@@ -129,19 +129,19 @@ def _less(method: Method[Any], rest: float) -> Any:
 
 
 def held_noise(allowance: Allowance, unit: Unit, share: float, schema: Schema, options: Any) -> Noise:
-    """The noise on every table that is held back: a hair less than the share, so that rounding asks for no more."""
+    """The noise on every table that is held back: slightly less than the share, so that rounding cannot exceed it."""
     return allowance.part(share * (1 - 1e-9)).noise(unit, tables=table_count(schema, options))
 
 
 def table_count(schema: Schema, options: Any) -> int:
-    """How many tables are held back, which schema and options tell."""
+    """Return the number of tables that are held back, by schema and options."""
     columns = len(schema.modelled)
     triples = min(TRIPLES, len(list(combinations(range(columns), min(3, columns)))))
     return triples + (RANGES if columns > 1 else 0) + (_target(schema, options) is not None)
 
 
 def held_groups(rows: float, sigma: float) -> int:
-    """Groups of each column of a triple that the noise bears."""
+    """Return the number of groups of each column of a triple that the noise supports."""
     return int(np.clip((rows / (ROWS_PER_CELL * max(sigma, 1e-9))) ** (1 / 3), 2, MOST_GROUPS))
 
 
@@ -155,15 +155,15 @@ def held_tables(
     cut = [even_groups(margin, groups, order) for margin, order in zip(margins, ordered, strict=True)]
     every = list(combinations(range(columns), min(3, columns)))
     chosen = rng.choice(len(every), size=min(TRIPLES, len(every)), replace=False).tolist()
-    asked = [(every[at], tuple(cut[c] for c in every[at])) for at in chosen]
+    requests = [(every[at], tuple(cut[c] for c in every[at])) for at in chosen]
     for _ in range(RANGES if columns > 1 else 0):
         first, second = sorted(rng.choice(columns, size=2, replace=False).tolist())
-        asked.append(((first, second), tuple(_range(margins[c], ordered[c], rng) for c in (first, second))))
+        requests.append(((first, second), tuple(_range(margins[c], ordered[c], rng) for c in (first, second))))
     target = _target(schema, options)
     if target is not None:
-        asked.append(_scorecard(model, ordered, target, rng))
+        requests.append(_scorecard(model, ordered, target, rng))
     return tuple(
-        Counts(columns=tuple(schema.modelled[c] for c in places), partitions=lookups) for places, lookups in asked
+        Counts(columns=tuple(schema.modelled[c] for c in places), partitions=lookups) for places, lookups in requests
     )
 
 
@@ -173,13 +173,13 @@ def _target(schema: Schema, options: Any) -> int | None:
 
 
 def even_groups(margin: Margin, groups: int, ordered: bool) -> Lookup:
-    """At most so many groups of about equal mass, of codes in their order, or of labels from frequent to rare."""
+    """Groups of about equal mass, at most this number, of codes in their order, or of labels from frequent to rare."""
     middle = _places(margin, ordered)
     return _numbered(np.minimum((middle * groups).astype(np.int64), groups - 1))
 
 
 def _range(margin: Margin, ordered: bool, rng: np.random.Generator) -> Lookup:
-    """Inside or outside a random range that holds a fifth to four fifths of the mass, as far as its codes let it."""
+    """Inside or outside a random range that holds a fifth to four fifths of the mass, when its codes permit that."""
     width = rng.uniform(0.2, 0.8)
     low = rng.uniform(0.0, 1.0 - width)
     middle = _places(margin, ordered)
@@ -196,20 +196,21 @@ def _places(margin: Margin, ordered: bool) -> Floats:
 
 
 def _numbered(labels: np.ndarray) -> Lookup:
-    """Labels 0, 1, 2, ... without gaps."""
+    """Labels 0, 1, 2, ... with none left out."""
     return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
 def _scorecard(
     model: TableModel, ordered: Sequence[bool], target: int, rng: np.random.Generator
 ) -> tuple[tuple[int, ...], tuple[Lookup, ...]]:
-    """The table that scores a target by the columns that tell it best in rows of the model; the target comes last."""
+    """The table that scores a target by the columns that predict it best in rows of the model; the target comes
+    last."""
     codes = model.simulate_rounded(CARD_ROWS, rng)
     halves = even_groups(model.margins[target], 2, ordered[target])
     cut = [even_groups(m, CARD_GROUPS, order) for m, order in zip(model.margins, ordered, strict=True)]
     others = [column for column in range(len(cut)) if column != target]
-    told = [_information(cut[c][codes[:, c]], halves[codes[:, target]]) for c in others]
-    best = sorted(others[at] for at in np.argsort(-np.array(told), kind="stable")[:CARD_COLUMNS].tolist())
+    found = [_information(cut[c][codes[:, c]], halves[codes[:, target]]) for c in others]
+    best = sorted(others[at] for at in np.argsort(-np.array(found), kind="stable")[:CARD_COLUMNS].tolist())
     return (*best, target), (*(cut[c] for c in best), halves)
 
 

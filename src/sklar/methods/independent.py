@@ -88,7 +88,7 @@ def estimate(evidence: Evidence[IndependentOptions]) -> IndependentModel:
 def outline(
     schema: Schema, options: IndependentOptions, allowance: Allowance, unit: Unit, rows: int
 ) -> tuple[Outline, ...]:
-    """What will be measured, whatever the number of rows."""
+    """Return what will be measured, for any number of rows."""
     if options.histogram is not None:
         return outline_named(schema, allowance, unit, options.histogram)
     return outline_margins(schema, allowance, unit, _margin_options(options))

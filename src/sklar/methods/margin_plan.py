@@ -28,8 +28,8 @@ FINER_SHARE = 0.3
 VALUES_SHARE = 0.1
 """Part of the whole that goes to the search for heavy single values, and at most half a column's share each."""
 UNITS_SHARE, MOST_UNITS_SHARE = 0.012, 0.03
-"""Part of the whole that goes to the unit and the heaps of a column of numbers, and most for all of them: of 13 columns
-with 5,960 rows at epsilon 1 a count then has a noise of 90, enough to see that loans are in hundreds."""
+"""Part of the whole that goes to the unit and the heaping of a column of numbers, and most for all of them: of 13
+columns with 5,960 rows at epsilon 1 a count then has a noise of 90, enough to see that loans are in hundreds."""
 CELLS_POWER = 1.0 / 3.0
 """A column's share grows with its number of bins to this power: more bins, more error at the same noise."""
 MOST_WEIGHTED_CELLS = 1024
@@ -81,7 +81,8 @@ def steps_of(layout: BinLayout, options: MarginOptions | None) -> tuple[Histogra
 
 
 def line_label(step: HistogramKind, layout: BinLayout) -> str:
-    """The line of the plan, hence the noise, of one histogram: columns with about as many bins share a line."""
+    """The line of the plan, hence the noise, of one histogram: columns with about equal numbers of bins share a
+    line."""
     return step if step in (VALUES, UNITS) else f"{step} of about {_rounded_bins(layout)} cells"
 
 

@@ -32,7 +32,7 @@ from sklar.methods.margin_plan import (
     margin_noise,
     steps_of,
 )
-from sklar.methods.prior import PublicMargin, lean_margins
+from sklar.methods.prior import PublicMargin, shrink_margins_to_prior
 from sklar.model.margins.bins import (
     COARSE_CELLS,
     BinLayout,
@@ -51,7 +51,7 @@ from sklar.model.margins.bins import (
     with_weights,
 )
 from sklar.model.margins.fit import Histogram, chained_cells, fit_cells, pool_total, repair_counts, spread
-from sklar.model.margins.heaps import Rounding, find_rounding
+from sklar.model.margins.heaping import Rounding, find_rounding
 from sklar.model.margins.likelihood import KnownTotal, Observation
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.slopes import tilt_cells
@@ -69,8 +69,8 @@ MIN_SIGMA = 1e-3
 PART_SIGMAS = 4.0
 """A bin of the second histogram should hold this many standard deviations of its noise."""
 WIDE = 16
-"""Numbers that a coarse cell must be able to hold for heaps to be told by coarse cells, and to shape finer ones. With
-fewer a heavy single number (40 hours) looks like a heap (of all multiples of 20)."""
+"""Numbers that a coarse cell must be able to hold for heaping to be measured by coarse cells, and to shape finer ones.
+With fewer a heavy single number (40 hours) looks like a heap (of all multiples of 20)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -92,7 +92,7 @@ class MeasuredMargins:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MarginStage:
-    """What margins are asked for and estimated with, besides their measurements.
+    """How margins are measured and estimated.
 
     Attributes:
         setting: That of the fit.
@@ -164,7 +164,7 @@ class _Column:
         layout: Its bins: first as counted, then as the first histogram suggests to fit them.
         noise: That of its histograms.
         seen: What was released of it.
-        by_unit: The histogram by what numbers are multiples of, where it was asked for.
+        by_unit: The histogram by what numbers are multiples of, where it was requested.
         found: The unit that the numbers are multiples of, as that histogram shows.
         atoms: Values with a cell of their own.
         lumps: Coarse cells that may hold a lump of one value, and its rows.
@@ -226,8 +226,8 @@ def _cut_columns(stage: MarginStage, first: Sequence[Measurement]) -> list[_Colu
 
 
 def _request_finer(columns: Sequence[_Column]) -> Measure | None:
-    asked = [_request(c.name, c.finer, c.noise[FINER]) for c in columns if c.finer is not None]
-    return Measure(label=SECOND, requests=tuple(asked)) if asked else None
+    requests = [_request(c.name, c.finer, c.noise[FINER]) for c in columns if c.finer is not None]
+    return Measure(label=SECOND, requests=tuple(requests)) if requests else None
 
 
 def _estimate(stage: MarginStage, columns: Sequence[_Column], finer: Sequence[Measurement]) -> MeasuredMargins:
@@ -286,7 +286,7 @@ class _PriorMargins:
 
 def _compare_prior(stage: MarginStage, columns: Sequence[_Column], total: KnownTotal) -> _PriorMargins:
     seen = {column.name: column.seen for column in columns}
-    return _PriorMargins(margins=lean_margins(stage.setting.prior, stage.setting.schema, seen, total.rows))
+    return _PriorMargins(margins=shrink_margins_to_prior(stage.setting.prior, stage.setting.schema, seen, total.rows))
 
 
 def _cut_finer(schema: Schema, column: _Column, total: KnownTotal, prior: _PriorMargins) -> _Column:
@@ -306,7 +306,7 @@ def _cut_finer(schema: Schema, column: _Column, total: KnownTotal, prior: _Prior
 
 
 def _is_wide(column: Column, found: Fraction | None) -> bool:
-    """Whether coarse cells hold so many numbers that heaps do not shape their masses."""
+    """Whether coarse cells hold enough numbers that heaping does not shape their masses."""
     if not isinstance(column, Integer | Real):
         return False
     unit = found or base_unit(column)
@@ -322,7 +322,7 @@ def _find_rounding(declared: Column, column: _Column, margin: Margin, rows: floa
 
 
 def _atoms(column: _Column) -> Ints:
-    """Single values worth a cell of their own, by the first histograms."""
+    """Single values that get a cell of their own, by the first histograms."""
     layout, first = column.layout, column.seen[0]
     if layout.searched:
         values = column.seen[1]
@@ -353,7 +353,7 @@ def _margin(
     mass = fit_cells(layout, starts, column.atoms, column.seen, total, prior.on(column, starts, total))
     if layout.refined:
         starts, mass = tilt_cells(layout, starts, mass, chained_cells(layout, starts, column.atoms))
-    if rounding is None or not rounding.differs:  # then heaps are of single numbers inside these cells
+    if rounding is None or not rounding.differs:  # then heaping is at single numbers inside these cells
         cells = Margin(column=column.name, starts=starts, mass=mass, size=layout.size)
         rounding = _find_rounding(declared, column, cells, total.rows)
     rounded = _rounded(layout, declared, rounding)
@@ -363,7 +363,7 @@ def _margin(
 
 
 def _rounded(layout: BinLayout, declared: Column, rounding: Rounding | None) -> BinLayout:
-    if rounding is None or not rounding.heaps or not isinstance(declared, Integer | Real):
+    if rounding is None or not rounding.heaping or not isinstance(declared, Integer | Real):
         return layout
     return with_weights(layout, rounding.weights(declared.grid))
 

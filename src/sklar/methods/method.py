@@ -1,4 +1,4 @@
-"""What every DP method offers: a name, its options, its plan of noise, what it asks and how it estimates."""
+"""What every DP method offers: a name, its options, its plan of noise, its queries and its estimate."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ GUESSED_ROWS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """One line of what a fit will measure, told before anything is spent.
+    """One line of what a fit will measure, stated before anything is spent.
 
     Attributes:
         label: What is measured.
         tables: Number of tables with this noise.
-        cells: Cells of one such table, as far as it is known in advance.
+        cells: Cells of one such table, when it is known in advance.
         noise: The noise on every cell.
         resolution: What counts or sums are whole multiples of.
         all_cells: Cells of all these tables together where they are counted at once and may be too many; else 0.
@@ -75,7 +75,7 @@ class Method(Generic[Options]):
         margins: All evidence -> the margins of the model alone, where that takes less than the whole estimate.
         plan: Tables and vectors with weights, if all noise depends on schema, options and budget only (exact accounting
             applies); None, or empty, if it depends on earlier releases (a filter applies).
-        gaussian: (schema, options) -> whether all it asks for is counts and sums with its allowance's noise: then the
+        gaussian: (schema, options) -> whether all its queries are counts and sums with its allowance's noise: then the
             filter for Gaussian noise applies where there is a delta, else that of zCDP.
         outline: (schema, options, allowance, unit, rows) -> what is measured with which noise; no rows are touched.
         expect: (schema, options, allowance, unit, rows) -> what to expect of a synthetic table, if that was worked out.
@@ -83,10 +83,10 @@ class Method(Generic[Options]):
         takes_target: Whether `target=` changes anything.
         takes_prior: Whether `prior=` does.
         check: Refuses options that do not fit the schema, before any budget is reserved.
-        settle: (options, budget) -> options, once the budget is known; refuses options that do not fit it.
+        resolve: (options, budget) -> options, once the budget is known; refuses options that do not fit it.
         require_rows: (schema, options, allowance, unit, rows) refuses a public number of rows that is too small.
         caveats: Sentences for the claim.
-        links_rows: Whether it can be fitted to persons whose rows follow one another.
+        links_rows: Whether it can be fitted to longitudinal data.
     """
 
     name: str
@@ -107,13 +107,13 @@ class Method(Generic[Options]):
     takes_target: bool = False
     takes_prior: bool = False
     check: Callable[[Schema, Options], None] = lambda schema, options: None
-    settle: Callable[[Options, Budget], Options] = lambda options, budget: options
+    resolve: Callable[[Options, Budget], Options] = lambda options, budget: options
     require_rows: Callable[[Schema, Options, Allowance, Unit, int], None] = lambda *_: None
     caveats: tuple[str, ...] = ()
     links_rows: bool = False
 
     def fit(self, setting: Setting[Options], door: Door) -> TableModel:
-        """Measure what the method asks for through a Door, and estimate the model."""
+        """Measure what the method requests through a Door, and estimate the model."""
         return self.refit(measure_all(self.ask, setting, door))
 
     def refit(self, evidence: Evidence[Options]) -> TableModel:
@@ -158,7 +158,7 @@ class Method(Generic[Options]):
 
         Args:
             schema: The coordinates that the fit counts.
-            options: Settled for the budget.
+            options: Resolved for the budget.
             allowance: What the fit may spend.
             unit: Whose privacy is protected.
             rows: The number of rows where it is public; None where only a noisy number of them can be known.
@@ -183,12 +183,12 @@ class Method(Generic[Options]):
         by = coordinates(as_if_paid(schema))
         if by.views and not self.links_rows:
             raise UsageError(
-                f"method '{self.name}' does not tell how rows of a person follow one another; use 'vine', or set "
+                f"method '{self.name}' does not model longitudinal data; use 'vine', or set "
                 "linked=False in Person for rows that stand alone"
             )
-        told = None if target is None else by.find_coordinate(target)
+        target_position = None if target is None else by.find_coordinate(target)
         given = {**given, **_workload_option(given, by)}
-        options = self.read_options({**given, **target_option(self.name, self.takes_target, told)})
+        options = self.read_options({**given, **target_option(self.name, self.takes_target, target_position)})
         self.check(by.schema, options)
         return by, options
 

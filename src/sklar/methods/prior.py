@@ -1,4 +1,4 @@
-"""A public table beside releases: what it expects of them, and how far they bear it out."""
+"""A public table beside releases: what it expects of them, and how well they agree."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from scipy.special import eval_legendre
 
 from sklar.arrays import Floats, Ints
-from sklar.model.leaning import Confronted, Leaned, beyond_noise, lean, share_spread
 from sklar.model.margins.fit import Histogram
 from sklar.model.margins.likelihood import Observation
 from sklar.model.pairs.copula import fit_margins
+from sklar.model.prior_comparison import Posterior, PriorComparison, beyond_noise, share_spread, shrink_to_prior
 from sklar.schema.columns import Column
 from sklar.schema.prior import PublicColumn, PublicPrior
 from sklar.schema.table import Schema
@@ -26,7 +26,7 @@ SMOOTHED = 30.0
 
 
 def least_phi(prior: PublicPrior, rows: float) -> float:
-    """The phi of a public table of people from the same population: see `sklar.model.leaning`."""
+    """The phi of a public table of people from the same population: see `sklar.model.prior_comparison`."""
     return 1 / max(rows, 1.0) + 1 / max(prior.rows, 1.0)
 
 
@@ -35,8 +35,8 @@ class PublicMargin:
     """What a public table expects of a column once releases were compared with it.
 
     Attributes:
-        shares: Of its base codes, moved smoothly as far as releases ask for it.
-        phi: How far they may still be off: see `sklar.model.leaning`.
+        shares: Of its base codes, moved smoothly towards the releases.
+        phi: How far they may still be off: see `sklar.model.prior_comparison`.
         rows: Rows of the public table.
     """
 
@@ -50,13 +50,13 @@ class PublicMargin:
         return rows * shares, rows * np.sqrt(beyond_noise(self.phi, share_spread(shares, self.rows)))
 
     def cells(self, starts: Ints, rows: float) -> Observation:
-        """The same for the cells of a margin."""
+        """Return the expected counts of the cells of a margin."""
         cells = np.arange(len(starts))
         counts, sigma = self.bins(np.repeat(cells, np.diff(np.append(starts, len(self.shares)))), len(starts), rows)
         return Observation(parent=cells, counts=counts, sigma=sigma)
 
 
-def lean_margins(
+def shrink_margins_to_prior(
     prior: PublicPrior | None, schema: Schema, seen: Mapping[str, Sequence[Histogram]], rows: float
 ) -> dict[str, PublicMargin]:
     """What the public table expects of each column that it has, by all released histograms of it."""
@@ -67,18 +67,20 @@ def lean_margins(
     smooth = {name: _polynomials(schema[name], shares[name]) for name in names}
     compared = [_compare(prior, shares[name], smooth[name], seen[name], rows) for name in names]
     margins: dict[str, PublicMargin] = {}
-    for name, one in zip(names, lean(compared, least_phi(prior, rows)), strict=True):
+    for name, one in zip(names, shrink_to_prior(compared, least_phi(prior, rows)), strict=True):
         moved = shares[name] * np.maximum(1 + smooth[name] @ one.moved, LEAST_FACTOR)
         margins[name] = PublicMargin(shares=moved / moved.sum(), phi=one.phi, rows=prior.rows)
     return margins
 
 
-def _compare(prior: PublicPrior, shares: Floats, smooth: Floats, seen: Sequence[Histogram], rows: float) -> Confronted:
+def _compare(
+    prior: PublicPrior, shares: Floats, smooth: Floats, seen: Sequence[Histogram], rows: float
+) -> PriorComparison:
     expected = [_bin_sums(one.lookup, shares, len(one.counts)) for one in seen]
     lines = [
         np.stack([_bin_sums(one.lookup, shares * line, len(one.counts)) for line in smooth.T], axis=1) for one in seen
     ]
-    return Confronted(
+    return PriorComparison(
         observed=np.concatenate([one.counts / rows for one in seen]),
         expected=np.concatenate(expected),
         variance=np.concatenate([np.full(len(one.counts), (one.sigma / rows) ** 2) for one in seen]),
@@ -128,7 +130,7 @@ def expected_table(
 
 def _spread_groups(column: PublicColumn, lookup: Ints, groups: int) -> Floats:
     """How the rows of each of its groups (columns) fall on other groups (rows)."""
-    # A trace everywhere, for codes that nobody has there.
+    # A trace everywhere, for codes that no row has there.
     weight = column.counts + 1e-6
     cells = np.bincount(lookup * column.size + column.groups, weight, groups * column.size)
     spread = cells.reshape(groups, column.size)
@@ -137,9 +139,9 @@ def _spread_groups(column: PublicColumn, lookup: Ints, groups: int) -> Floats:
 
 def compare_table(
     prior: PublicPrior, expected: Floats, counts: Floats, sigma: float, rows: float, *, free: float = 1.0
-) -> Confronted:
+) -> PriorComparison:
     """A released table beside the expected one; `free` is less than one where its margins were put in."""
-    return Confronted(
+    return PriorComparison(
         observed=counts / rows,
         expected=expected,
         variance=(sigma / rows) ** 2,
@@ -148,6 +150,6 @@ def compare_table(
     )
 
 
-def lean_all(prior: PublicPrior, compared: Sequence[Confronted], rows: float) -> list[Leaned]:
-    """Lean on the public table as far as each is borne out."""
-    return lean(compared, least_phi(prior, rows))
+def shrink_all_to_prior(prior: PublicPrior, compared: Sequence[PriorComparison], rows: float) -> list[Posterior]:
+    """Shrink each comparison to the public table by how well they agree."""
+    return shrink_to_prior(compared, least_phi(prior, rows))

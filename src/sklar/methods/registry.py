@@ -30,7 +30,7 @@ DEFAULT_METHOD = "vine"
 BASELINE_NAMES = (
     "plain-gaussian", "plain-vine", "cop", "cop-id", "cop-1", "shirley", "tvine", "rvine", "rvine-star1",
 )  # fmt: skip
-"""Names of the methods that promise nothing. They live in the laboratory, which is reached only if one is asked for."""
+"""Names of the methods that promise nothing. They are in `sklar.lab`, which is imported only if one is requested."""
 
 
 ENTRY_POINTS = "sklar.methods"

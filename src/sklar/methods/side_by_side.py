@@ -1,10 +1,10 @@
 """Fit a method to longitudinal data: one model for first rows, one for transitions, one budget and one claim.
 
 Each of the tables counts a person by at most one vote, so each is measured as a table of one row a person, with its
-share of the allowance. What the method asks about one table goes to the Door under full names, and the answers come
+share of the allowance. The queries about one table go to the Door under full names, and the answers come
 back under the table's own.
 
-How often columns keep their value from one row to the next is measured besides, by one count each (`kept_query`): full
+How often columns keep their value from one row to the next is measured too, by one count each (`kept_query`): full
 tables of transitions are below the noise level where persons are few.
 """
 
@@ -49,14 +49,16 @@ KEPT_DRAWN = 20_000
 """Rows drawn from the model of transitions to count how often it keeps values: to within 0.004."""
 
 
-def renamed(request: Any, name: Callable[[str], str]) -> Any:
+def rename_request(request: Any, name: Callable[[str], str]) -> Any:
     """Return a step or a measurement with other names: all texts in it but those of noise name columns or steps."""
     if isinstance(request, str):
         return name(request)
     if isinstance(request, list | tuple):
-        return type(request)(renamed(one, name) for one in request)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return type(request)(rename_request(one, name) for one in request)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if is_dataclass(request) and not isinstance(request, Noise | FoundLabels | type):
-        return replace(request, **{f.name: renamed(getattr(request, f.name), name) for f in fields(request) if f.init})
+        return replace(
+            request, **{f.name: rename_request(getattr(request, f.name), name) for f in fields(request) if f.init}
+        )
     return request
 
 
@@ -72,12 +74,12 @@ def view_evidence(evidence: Evidence[Any], place: int, rows: int | None) -> Evid
     views = views_of(setting.schema)
     view = views[place]
     own = replace(
-        setting, schema=view.by.schema, allowance=allowances(views, setting.allowance)[place], rows=rows, prior=None,
-        given=view.known, generator=lambda: setting.generator().spawn(len(views))[place],
+        setting, schema=view.by.schema, allowance=split_allowance(views, setting.allowance)[place], rows=rows,
+        prior=None, given=view.known, generator=lambda: setting.generator().spawn(len(views))[place],
     )  # fmt: skip
     start = view.full("")
     releases = {
-        label.removeprefix(start): tuple(renamed(one, lambda name: name.removeprefix(start)) for one in several)
+        label.removeprefix(start): tuple(rename_request(one, lambda name: name.removeprefix(start)) for one in several)
         for label, several in evidence.releases.items()
         if label.startswith(start)
     }
@@ -94,7 +96,7 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
         for place, view in enumerate(views):
             step = method.ask(_part(evidence, place)) or _ask_kept(evidence, view)
             if step is not None:
-                return renamed(step, view.full)
+                return rename_request(step, view.full)
         return None
 
     @remembered
@@ -133,7 +135,7 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
             return method.outline(schema, options, allowance, unit, rows)
         lines = [
             replace(line, label=view.full(line.label))
-            for view, part in zip(views, allowances(views, allowance), strict=True)
+            for view, part in zip(views, split_allowance(views, allowance), strict=True)
             for line in method.outline(view.by.schema, options, part, unit, rows)
         ]
         for view in views:
@@ -147,7 +149,7 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
         assert method.expect is not None
         if not views:
             return method.expect(schema, options, allowance, unit, rows)
-        parts = zip(views, allowances(views, allowance), strict=True)
+        parts = zip(views, split_allowance(views, allowance), strict=True)
         expected = {view.name: method.expect(view.by.schema, options, part, unit, rows) for view, part in parts}
         begins, query = expected[views[0].name], kept_query(views[-1])
         if NEXT not in expected:
@@ -169,7 +171,7 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
     )  # fmt: skip
 
 
-def allowances(views: Sequence[View], allowance: Allowance) -> list[Allowance]:
+def split_allowance(views: Sequence[View], allowance: Allowance) -> list[Allowance]:
     """What each of the tables may spend."""
     return [allowance.part(SHARES[view.name] / _all_shares(views)) for view in views]
 
@@ -178,7 +180,7 @@ def kept_query(view: View) -> Agreements | None:
     """Return the query for how often columns keep their value; None if a view has no column that could.
 
     Numbers with fractions and times hardly ever stay the same, and what is measured as a difference from the row before
-    tells how often it is 0.
+    shows how often it is 0.
     """
     own, schema = {part.name for part in view.by.parts if isinstance(part, Same)}, view.by.schema
     names = [
@@ -235,9 +237,9 @@ def _schemas(schema: Schema) -> list[Schema]:
 
 
 def _with_rows(first: TableModel, number: int) -> int:
-    """Persons in the table of this number, as the margin of their number of rows tells, the last of the first table.
+    """Estimated number of persons in one view, from the margin of rows per person, the last of the first table.
 
-    Each table asks for one more row of a person than the table before it.
+    Each table needs one more row of a person than the table before it.
     """
     shares = first.margins[-1].dense()
     return max(round(first.rows_estimate * float(shares[number:].sum() / shares.sum())), 1)

@@ -59,7 +59,7 @@ def lay_out(
     """The axis of a column of `size` base codes from the first code and the mass of each cell of its fitted margin.
 
     Nominal cells come by their mass, heaviest first; with branches of a hierarchy (of each cell, the coarsest first)
-    they do inside each node, and so do the nodes. The cell of null, if it is told, comes last.
+    they do inside each node, and so do the nodes. The cell of null, if there is one, comes last.
     """
     weight = np.maximum(np.asarray(mass, dtype=float), 0.0)
     weight = weight / weight.sum() if weight.sum() > 0 else np.full(len(weight), 1.0 / len(weight))

@@ -1,8 +1,8 @@
 """Rows of which some codes are known: the others drawn from the model given these, for every row its own.
 
 Each row gets a few particles, drawn with its known codes and weighted by the model's probability over that of the draw;
-one of them is taken by its weight (sampling, importance resampling; Rubin 1987). Its law is that of the model given the
-known codes as the particles grow in number, and how many of them count is Kish's effective size.
+one of them is taken by its weight (sampling, importance resampling; Rubin 1987). Its distribution is that of the model
+given the known codes as the particles grow in number, and how many of them count is Kish's effective size.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from sklar.model.kept import KeptModel, without_copies
 from sklar.model.protocol import Codes, RowProposals, RowwiseModel, TableModel
 
 PARTICLES, MORE_PARTICLES = 16, 256
-"""Particles for each row, and for rows where too few of the first count: nearer to the law against time."""
+"""Particles for each row, and for rows where too few of the first count: nearer to the distribution, and slower."""
 LEAST_EFFECTIVE = 6.0
 """Rows whose particles count for fewer, in Kish's size, get more of them."""
-LAW_PARTICLES = 128
-"""Particles that tell the law of one column given others: a probability of a half is known to a tenth of it."""
+DISTRIBUTION_PARTICLES = 128
+"""Particles that estimate the distribution of one column given others: a probability of a half is known to a tenth of
+it."""
 PARTICLES_AT_ONCE = 20_000
 """Particles held at a time: their conditional uniforms in all trees are."""
 LARGE_PATTERN = 2_000
-"""So many rows that know the same columns are drawn by themselves: the known ones can then come first, which makes
-weights even. It pays from about here on, since every order of the columns has to be prepared."""
+"""Rows that know the same columns, from this number on, are drawn by themselves: the known ones can then come first,
+which makes weights even. It pays from about here on, since every order of the columns has to be prepared."""
 POOL_ROWS = 200_000
 """Rows of a model to look for known codes in, where it has no better way."""
 
@@ -49,7 +50,7 @@ class Completion:
 
 
 Accept = Callable[[Codes, Ints], Mask]
-"""Tells which proposals will do, from their codes and the rows that they are for."""
+"""Returns which proposals are accepted, from their codes and the rows that they are for."""
 
 
 def complete_codes(model: TableModel, known: Codes, rng: np.random.Generator, more: int = MORE_PARTICLES) -> Completion:
@@ -80,7 +81,7 @@ def complete_codes(model: TableModel, known: Codes, rng: np.random.Generator, mo
 def complete_accepted(
     model: TableModel, known: Codes, rng: np.random.Generator, particles: int, accept: Accept
 ) -> Completion:
-    """Draw rows with so many particles each, of which only those that are accepted count; nothing is copied."""
+    """Draw rows with a number of particles each, of which only those that are accepted count; nothing is copied."""
     model = without_copies(model)
     codes, effective = np.empty(known.shape, dtype=np.int32, order="F"), np.zeros(len(known))
     for rows, first in _patterns(known):
@@ -92,24 +93,24 @@ def complete_accepted(
     return Completion(codes=codes, effective=effective, particles=np.full(len(known), particles))
 
 
-def law_of_column(model: TableModel, known: Codes, column: int, rng: np.random.Generator) -> Floats:
+def distribution_of_column(model: TableModel, known: Codes, column: int, rng: np.random.Generator) -> Floats:
     """For each row the probabilities of the codes of one column given the known ones, from weighted particles.
 
     A code that no particle has is given a part of one: a row may have it all the same.
     """
     model = without_copies(model)
-    law = np.full((len(known), model.margins[column].size), 0.5 / LAW_PARTICLES)
+    distribution = np.full((len(known), model.margins[column].size), 0.5 / DISTRIBUTION_PARTICLES)
     for rows, first in _patterns(known):
         propose = _proposals(model, first)
-        for part in even_batches(len(rows), max(PARTICLES_AT_ONCE // LAW_PARTICLES, 1)):
-            at = np.repeat(rows[part], LAW_PARTICLES)
+        for part in even_batches(len(rows), max(PARTICLES_AT_ONCE // DISTRIBUTION_PARTICLES, 1)):
+            at = np.repeat(rows[part], DISTRIBUTION_PARTICLES)
             drawn, log = propose(known[at], rng)
-            log = log.reshape(-1, LAW_PARTICLES)
+            log = log.reshape(-1, DISTRIBUTION_PARTICLES)
             top = log.max(axis=1, keepdims=True)
             weights = np.exp(log - np.where(np.isfinite(top), top, 0.0))
             weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
-            np.add.at(law, (at, drawn[:, column]), weights.ravel())
-    return law / law.sum(axis=1, keepdims=True)
+            np.add.at(distribution, (at, drawn[:, column]), weights.ravel())
+    return distribution / distribution.sum(axis=1, keepdims=True)
 
 
 def _proposals(model: TableModel, first: Ints) -> RowProposals:

@@ -1,9 +1,9 @@
 """Rows of a model with some columns inside given sets: weighted proposals, gathered to an effective size, resampled.
 
-A model offers proposals: rows drawn by a law that it can draw from, each with the logarithm of its weight, which is the
-row's probability under the model over its probability as a proposal, up to one factor (importance sampling). Sequential
-importance sampling, the sampler of Geweke, Hajivassiliou and Keane (GHK) and rejection, whose weights are 0 and 1,
-differ in their proposals only; everything else stands here.
+A model offers proposals: rows drawn from a distribution that it can sample, each with the logarithm of its weight,
+which is the row's probability under the model over its probability as a proposal, up to one factor (importance
+sampling). Sequential importance sampling, the sampler of Geweke, Hajivassiliou and Keane (GHK) and rejection, whose
+weights are 0 and 1, differ in their proposals only; everything else stands here.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from sklar.model.margins.margin import Margin
 from sklar.model.protocol import Codes, Proposals, TableModel
 
 LEAST_EFFECTIVE = 30.0
-"""Fewer proposals than this, in Kish's effective size, say too little about a law: the condition is refused."""
+"""Fewer proposals than this, in Kish's effective size, say too little about the distribution: the condition is
+refused."""
 MOST_PROPOSALS = 2_000_000
 """Proposals for one batch of rows: sets of a probability below about 1e-5 are out of reach of rejection."""
 MOST_CODES = 40_000_000
-"""Codes of proposals held at a time (160 MB), whatever the number of columns."""
+"""Codes of proposals held at a time (160 MB), for any number of columns."""
 BATCH_ROWS = 40_000
 """Rows that are picked from one pool of proposals."""
 FEWEST_PROPOSALS, MOST_AT_ONCE, MOST_CODES_AT_ONCE = 5_000, 20_000, 1 << 22
@@ -37,9 +38,9 @@ MOST_RUNS = 64
 def simulate_given(
     model: TableModel, rows: int, shares: Mapping[int, Mask | Floats], rng: np.random.Generator
 ) -> tuple[Codes, float]:
-    """Rows inside given sets, and how many independent rows they are worth: at most as many as they are.
+    """Rows inside given sets, and their effective number of independent rows, at most their own number.
 
-    Where proposals are scarce some appear several times. The worth is Kish's effective size of how often each proposal
+    Where proposals are scarce some appear several times. The effective number is Kish's size of how often each proposal
     was taken: systematic resampling adds to the variance of a mean just what makes this the size of an independent
     sample of the same variance.
 
@@ -142,7 +143,7 @@ class Runs:
 
 
 def cover(low: Floats, high: Floats) -> Runs:
-    """At most 64 intervals that cover the given ones: touching ones are joined, and the smallest gaps closed.
+    """At most 64 intervals that cover the given ones: touching ones are joined, and the smallest spaces closed.
 
     What falls into a closed gap is outside the set and is left out later. Of no intervals one of no length is made.
     """
@@ -150,9 +151,9 @@ def cover(low: Floats, high: Floats) -> Runs:
         return Runs(low=np.zeros(1), high=np.zeros(1))
     order = np.argsort(low, kind="stable")
     low, high = low[order], high[order]
-    gaps = low[1:] - high[:-1]
-    smallest = np.sort(gaps)[-MOST_RUNS] if len(gaps) >= MOST_RUNS else 0.0
-    cut = np.flatnonzero(gaps > max(smallest, 1e-12))
+    spaces = low[1:] - high[:-1]
+    smallest = np.sort(spaces)[-MOST_RUNS] if len(spaces) >= MOST_RUNS else 0.0
+    cut = np.flatnonzero(spaces > max(smallest, 1e-12))
     return Runs(low=low[np.concatenate([[0], cut + 1])], high=high[np.concatenate([cut, [len(high) - 1]])])
 
 
@@ -208,7 +209,7 @@ def _suffice(weights: Floats, rows: int) -> bool:
 
 
 def _log_shares(codes: Codes, shares: Mapping[int, Mask | Floats]) -> Floats:
-    """Logarithm of the part of each row that is asked for; minus infinity outside the sets."""
+    """Logarithm of the part of each row that is wanted; minus infinity outside the sets."""
     parts = [np.asarray(share, dtype=np.float64)[codes[:, column]] for column, share in shares.items()]
     with np.errstate(divide="ignore"):
         return np.log(parts).sum(axis=0)

@@ -92,7 +92,7 @@ def copied_margins(model: TableModel, margins: Sequence[Margin]) -> tuple[Margin
         for before, after, share in zip(model.before, model.after, model.copied, strict=True):
             own = margins[after]
             plain = margin_from_dense(own.column, share * margins[before].dense() + (1.0 - share) * own.dense())
-            found[after] = replace(plain, decimals=own.decimals, heaps=own.heaps)
+            found[after] = replace(plain, decimals=own.decimals, heaping=own.heaping)
     return tuple(found)
 
 

@@ -160,7 +160,7 @@ def soft_fit(
 
 
 TRIES = 6
-"""Replacements that compete for a row: more find a better one, and cost as many more proposals."""
+"""Replacements that compete for a row: more find a better one, and cost more proposals."""
 CLEARLY = 1e-4
 """A swap must lower the error by this much: sums of 32-bit numbers may be off by a little."""
 
@@ -290,7 +290,7 @@ def pick(scores: Array, offsets: Array, out: Array) -> None:
 
 @compiled()
 def lead(scores: Array, offsets: Array, first: Array, second: Array, gap: Array) -> None:
-    """The same with the group behind it, and by how much it is behind; at least two groups."""
+    """Pick the best group of each row, the second best, and the difference of their scores; at least two groups."""
     groups, rows = scores.shape
     best, next_best = np.empty(TILE, np.float32), np.empty(TILE, np.float32)
     for start in range(0, rows, TILE):

@@ -1,4 +1,4 @@
-"""Persons whose rows follow one another: models of the tables that tell them, side by side."""
+"""Longitudinal data of persons: models of first rows and of transitions, side by side."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class LinkedModel:
         return np.asfortranarray(np.hstack([model.simulate(rows, rng) for model in self.parts]))
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """The same with less sampling noise."""
+        """Draw rows with less sampling noise than independent ones."""
         drawn = [model.simulate_rounded(rows, rng)[rng.permutation(rows)] for model in self.parts]
         return np.asfortranarray(np.hstack(drawn))
 

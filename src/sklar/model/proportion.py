@@ -1,7 +1,7 @@
-"""The law of rows from a model of votes: a person with m rows has m of them, and one vote.
+"""The distribution of rows from a model of votes: a person with m rows has m of them, and one vote.
 
-Where the m rows of a person share one vote, each has 1 / m of the weight of a row that is alone. So the law of rows is
-that of votes times m, up to a factor: proposals of the model of votes are weighted by m (importance sampling).
+Where the m rows of a person share one vote, each has 1 / m of the weight of a row that is alone. So the distribution of
+rows is that of votes times m, up to a factor: proposals of the model of votes are weighted by m (importance sampling).
 """
 
 from __future__ import annotations
@@ -35,9 +35,15 @@ class InProportion:
 
     @property
     def rows_estimate(self) -> int:
-        """The number of persons times how many rows they have on average."""
-        law = self.margins[self.place].dense()
-        return max(1, round(self.votes.rows_estimate * float(law @ np.arange(1, len(law) + 1) / law.sum())))
+        """The number of persons times the mean number of their rows."""
+        distribution = self.margins[self.place].dense()
+        return max(
+            1,
+            round(
+                self.votes.rows_estimate
+                * float(distribution @ np.arange(1, len(distribution) + 1) / distribution.sum())
+            ),
+        )
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
         """Independent rows."""
@@ -58,8 +64,8 @@ class InProportion:
     def _weighted(self, propose: Callable[[Any, np.random.Generator], tuple[Codes, Floats]]) -> Any:
         logs = np.log(self._shares())
 
-        def weighted(asked: Any, rng: np.random.Generator) -> tuple[Codes, Floats]:
-            codes, log = propose(asked, rng)
+        def weighted(request: Any, rng: np.random.Generator) -> tuple[Codes, Floats]:
+            codes, log = propose(request, rng)
             return codes, log + logs[codes[:, self.place]]
 
         return weighted
@@ -71,7 +77,7 @@ class InProportion:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowwiseInProportion(InProportion):
-    """The same of a model that can draw rows for as many conditions as there are rows."""
+    """Rows in proportion, of a model that can draw each row for its own condition."""
 
     def row_proposals(self, first: Sequence[int]) -> RowProposals:
         """Those of votes, weighted."""
@@ -80,7 +86,8 @@ class RowwiseInProportion(InProportion):
 
 
 def in_proportion(model: TableModel, names: Sequence[str], rows_of_person: str | None) -> TableModel:
-    """The model of rows where the column of this name tells how many rows a person has; the model itself without it."""
+    """The model of rows where the column of this name holds the number of rows of a person; the model itself without
+    it."""
     if rows_of_person is None:
         return model
     kind = RowwiseInProportion if isinstance(model, RowwiseModel) else InProportion

@@ -15,8 +15,8 @@ Codes = NDArray[np.int32]
 """Base codes, one line per synthetic row, one column per modelled column in schema order (Fortran order)."""
 
 Proposals = Callable[[int, np.random.Generator], tuple[Codes, Floats]]
-"""Draws so many independent rows for one condition, with their log-weights (see `sklar.model.conditioning`). Rows
-outside the sets may be among them: they are left out whatever they weigh."""
+"""Draws a number of independent rows for one condition, with their log-weights (see `sklar.model.conditioning`). Rows
+outside the sets may be among them: they are left out for any weight."""
 
 
 RowProposals = Callable[[Codes, np.random.Generator], tuple[Codes, Floats]]
@@ -45,7 +45,8 @@ class TableModel(Protocol):
         ...
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows with the same law in expectation but less sampling noise: their tables follow the model closely."""
+        """Rows with the same distribution in expectation but less sampling noise: their tables follow the model
+        closely."""
         ...
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
@@ -55,7 +56,7 @@ class TableModel(Protocol):
 
 @runtime_checkable
 class RowwiseModel(TableModel, Protocol):
-    """A model that can draw rows for as many conditions as there are rows."""
+    """A model that can draw each row for its own condition."""
 
     def row_proposals(self, first: Sequence[int]) -> RowProposals:
         """Proposals for rows of which some codes are known; `first` names the columns that most of them know."""
@@ -72,7 +73,7 @@ class InParts(Protocol):
 
 
 def joined(parts: Iterable[Codes], rows: int, columns: int) -> Codes:
-    """The codes of so many rows, column after column in memory."""
+    """Return the codes of all parts, column after column in memory."""
     result, filled = np.empty((0, columns), dtype=np.int32), 0
     for part in parts:
         result = result if filled else np.empty((rows, columns), dtype=np.int32, order="F")

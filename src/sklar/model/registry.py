@@ -56,7 +56,7 @@ STORED: dict[str, str] = {
     "shirley": "sklar.model.rvine.shirley:ShirleyModel",
     "shirley-column": "sklar.model.rvine.shirley:ShirleyColumn",
 }
-"""Word on disk to the class it stands for. Words stay for good; classes may move. Imported when a file asks for one."""
+"""Word on disk to the class it stands for. Words stay for good; classes may move. Imported when a file names one."""
 
 WORDS = {place: word for word, place in STORED.items()}
 

@@ -141,8 +141,8 @@ def _margin(name: str, column: Column, margin: Margin) -> dict[str, Any]:
         facts["true"] = float(dense[1])
     elif isinstance(column, Integer | Real | Datetime):
         facts["quantiles"] = _quantiles(column, dense)
-    if margin.heaps:
-        facts["rounded to"] = {f"{unit:g}": part for unit, part in margin.heaps}
+    if margin.heaping:
+        facts["rounded to"] = {f"{unit:g}": part for unit, part in margin.heaping}
     return facts
 
 

@@ -425,9 +425,9 @@ class Model:
             written: Progress callback: called with the number of rows of each part.
         """
         from sklar.pipeline.sampling.parts import sample_to_parts
-        from sklar.pipeline.sampling.write import SampleRequest, tells_two_tables, write_two_tables
+        from sklar.pipeline.sampling.write import SampleRequest, has_two_tables, write_two_tables
 
-        if tells_two_tables(self):
+        if has_two_tables(self):
             return write_two_tables(self, folder, SampleRequest(rows=n, seed=seed, given=given))
         rows = self.rows_estimate if n is None else n
         return sample_to_parts(

@@ -174,8 +174,8 @@ def _parse_members(members: dict[str, bytes]) -> Stored:
 def _recorded(members: dict[str, bytes], arrays: list[np.ndarray]) -> tuple[Recorded, ...]:
     """Return the recorded steps: values from one member, queries from another."""
     lines = members["releases.jsonl"].decode().splitlines()
-    asked = decode(_read_json(members["queries.json"]), arrays)
-    return tuple(decode_step(line).join(own) for line, own in zip(lines, asked, strict=True))
+    requested = decode(_read_json(members["queries.json"]), arrays)
+    return tuple(decode_step(line).join(own) for line, own in zip(lines, requested, strict=True))
 
 
 def _members(stored: Stored) -> dict[str, bytes]:

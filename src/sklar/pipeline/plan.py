@@ -232,20 +232,20 @@ def plan(
     rows = whole_number(rows, "rows")
     unit = make_unit(schema.person, neighbours or find_method(method).neighbours, rows_per_person)
     rows, persons = _rows_and_persons(schema, rows, persons)
-    asked = PlanRequest(schema, method, plain_options(options), target, unit, rows if persons is None else persons)
+    request = PlanRequest(schema, method, plain_options(options), target, unit, rows if persons is None else persons)
     wanted = _budgets(epsilon)
     if not wanted or (wanted == [None] and rho is None and want is None):
         raise BudgetError("epsilon has no default: give one or several, as epsilon=[0.5, 1, 3]")
-    answer = None if want is None else _answer(want, asked, delta)
+    answer = None if want is None else _answer(want, request, delta)
     if wanted == [None] and rho is None and answer is not None:
         wanted = [answer.epsilon or MAX_EPSILON]
-    fits = tuple(asked.fit(Budget(epsilon=one, rho=rho, delta=delta)) for one in wanted)
+    fits = tuple(request.fit(Budget(epsilon=one, rho=rho, delta=delta)) for one in wanted)
     curve: tuple[tuple[float, Expectation], ...] = ()
     if fits[0].expected is not None:
-        curve = _make_monotone(asked.curve([one for one in wanted if one is not None], delta))
+        curve = _make_monotone(request.curve([one for one in wanted if one is not None], delta))
         known = dict(curve)
         fits = tuple(replace(fit, expected=known.get(fit.epsilon or 0.0, fit.expected)) for fit in fits)
-    return Plan(method=asked.method.name, rows=rows, persons=persons, fits=fits, curve=curve, answer=answer)
+    return Plan(method=request.method.name, rows=rows, persons=persons, fits=fits, curve=curve, answer=answer)
 
 
 def _rows_and_persons(schema: Schema, rows: int, persons: int | None) -> tuple[int, int | None]:
@@ -274,7 +274,7 @@ class PlanRequest:
 
     def fit(self, budget: Budget) -> PlannedFit:
         """Return the measurements and the expected accuracy under a budget."""
-        settings = self.method.settle(self.settings, budget)
+        settings = self.method.resolve(self.settings, budget)
         allowance, _ = self.method.allowance(self.schema, settings, budget, self.unit)
         outline = self.method.outline(self.schema, settings, allowance, self.unit, self.rows)
         lines = tuple(
@@ -299,7 +299,7 @@ class PlanRequest:
     def expected(self, epsilon: float, delta: float) -> Expectation | None:
         """Return the expected accuracy alone."""
         budget = Budget(epsilon=epsilon, delta=delta)
-        settings = self.method.settle(self.settings, budget)
+        settings = self.method.resolve(self.settings, budget)
         return self._expect(settings, self.method.allowance(self.schema, settings, budget, self.unit)[0])
 
     def curve(self, wanted: Sequence[float], delta: float) -> tuple[tuple[float, Expectation], ...]:
@@ -328,7 +328,7 @@ def _budgets(epsilon: float | Sequence[float] | None) -> list[float | None]:
     return sorted(epsilon) if isinstance(epsilon, list | tuple) else [epsilon]  # type: ignore[list-item]
 
 
-def _answer(want: str, asked: PlanRequest, delta: float) -> Answer:
+def _answer(want: str, request: PlanRequest, delta: float) -> Answer:
     """Find the smallest epsilon that is expected to be enough by bisection: expected errors decrease with epsilon."""
     match = WISH.fullmatch(want)
     if match is None:
@@ -338,18 +338,18 @@ def _answer(want: str, asked: PlanRequest, delta: float) -> Answer:
         limit = float(number) / (100.0 if unit else 1.0)
     except ValueError:
         raise UsageError(f"want must be {WISHES}; got {want!r}") from None
-    if asked.expected(1.0, delta) is None or getattr(asked.expected(1.0, delta), what) is None:
-        raise UsageError(f"{asked.method.name} on this schema has no forecast for {what}; want something else")
+    if request.expected(1.0, delta) is None or getattr(request.expected(1.0, delta), what) is None:
+        raise UsageError(f"{request.method.name} on this schema has no forecast for {what}; want something else")
 
     def good(epsilon: float) -> bool:
-        return getattr(asked.expected(epsilon, delta), what) <= limit
+        return getattr(request.expected(epsilon, delta), what) <= limit
 
-    sampled = sampling_error(what, asked.rows)
-    counted = f"{asked.rows:,} {'persons' if asked.unit.votes else 'rows'}"
+    sampled = sampling_error(what, request.rows)
+    counted = f"{request.rows:,} {'persons' if request.unit.votes else 'rows'}"
     aside = f" A sample of {counted} has an error of about {sampled:.2g} from the population"
-    aside = f"{aside}, whatever epsilon." if sampled else ""
+    aside = f"{aside}, at any epsilon." if sampled else ""
     if not good(MAX_EPSILON):
-        best = getattr(asked.expected(MAX_EPSILON, delta), what)
+        best = getattr(request.expected(MAX_EPSILON, delta), what)
         text = f'"{want}" cannot be reached: epsilon {MAX_EPSILON:g} still leaves {best:.2g}.{aside}'
         return Answer(wish=want, epsilon=None, text=text)
     low, high = MIN_EPSILON, MAX_EPSILON

@@ -84,9 +84,9 @@ def synthesize(request: FitRequest, output: Output) -> tuple[Model, int]:
         if output.schema_path is not None:
             model.schema.write(output.schema_path)
         style = None if dialect is None else style_of(model.schema, dialect)
-        asked = SampleRequest(rows=output.rows, seed=output.seed, safe=output.safe, force=True, style=style)
+        wanted = SampleRequest(rows=output.rows, seed=output.seed, safe=output.safe, force=True, style=style)
         report = _rows_progress(request.read.progress, model.rows_estimate if output.rows is None else output.rows)
-        count = sample_to_file(model, output.path, asked, report)
+        count = sample_to_file(model, output.path, wanted, report)
         if output.report_path is not None:
             getattr(request.read.progress, "doing", lambda what: None)("checking the model against its releases")
             model.report(output.report_path)

@@ -40,11 +40,11 @@ def labels_seen(labels: Sequence[str], real: Sequence[float], synthetic: Sequenc
     most = f"most frequent in both is {labels[one]} ({real[one]:.1%} real, {synthetic[one]:.1%} synthetic)"
     if one != two:
         most = f"most frequent is {labels[one]} in the real table, {labels[two]} in the synthetic one"
-    gaps = np.subtract(synthetic, real)
-    far = int(np.argmax(np.abs(gaps)))
-    if abs(gaps[far]) < MIN_VISIBLE_DIFFERENCE:
+    differences = np.subtract(synthetic, real)
+    far = int(np.argmax(np.abs(differences)))
+    if abs(differences[far]) < MIN_VISIBLE_DIFFERENCE:
         return f"{most}; no label differs by half a point"
-    return f"{most}; furthest off is {labels[far]}, synthetic {_points(float(gaps[far]))}"
+    return f"{most}; furthest off is {labels[far]}, synthetic {_points(float(differences[far]))}"
 
 
 def pair_seen(labels: tuple[Sequence[str], Sequence[str]], real: Grid, synthetic: Grid) -> str:
@@ -66,19 +66,21 @@ def correlations_seen(columns: Sequence[str], real: Grid, synthetic: Grid) -> st
     if len(columns) < 2:
         return "there are no two columns"
 
-    def told(at: int) -> str:
+    def describe(at: int) -> str:
         i, j = divmod(at, len(columns))
         return f"{columns[i]} and {columns[j]}, {one[i, j]:.2f} real and {two[i, j]:.2f} synthetic"
 
-    return f"strongest: {told(int(np.abs(one).argmax()))}; furthest off: {told(int(np.abs(two - one).argmax()))}"
+    return (
+        f"strongest: {describe(int(np.abs(one).argmax()))}; furthest off: {describe(int(np.abs(two - one).argmax()))}"
+    )
 
 
-def widest_gap(gaps: Sequence[float]) -> tuple[int, int, float]:
+def widest_gap(differences: Sequence[float]) -> tuple[int, int, float]:
     """Return first and last cell of the run with the largest sum of differences of one sign, and that sum."""
     best = (0, 0, 0.0)
     for sign in (1.0, -1.0):
         start, total = 0, 0.0
-        for at, gap in enumerate(gaps):
+        for at, gap in enumerate(differences):
             if total <= 0:
                 start, total = at, 0.0
             total += sign * gap

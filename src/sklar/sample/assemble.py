@@ -26,10 +26,10 @@ ROUNDING_ERROR, RELATIVE_TOLERANCE = 0.5, 1e-9
 def assemble(by: Coordinates, drawn: SampledTable, rng: np.random.Generator) -> tuple[SampledTable, Mask]:
     """Return the declared columns, and the rows whose coordinates are inconsistent and had to be adjusted."""
     together = [rule for rule in by.declared.rules if isinstance(rule, Together)]
-    told_by = {column: (name,) for column, name in by.coordinate_of_column.items()}
-    told_by |= {column: tuple(part.name for part in parts) for column, parts in by.dated.items()}
+    coordinates_of = {column: (name,) for column, name in by.coordinate_of_column.items()}
+    coordinates_of |= {column: tuple(part.name for part in parts) for column, parts in by.dated.items()}
     for rule in together:
-        drawn = share_nulls(rule, told_by, drawn, rng)
+        drawn = share_nulls(rule, coordinates_of, drawn, rng)
     table = {part.name: drawn[part.name] for part in by.parts if isinstance(part, Same)}
     bent = np.zeros(row_count(drawn), bool)
     for name, parts in by.dated.items():

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklar.arrays import Floats, Ints, Mask, one_blas_thread
-from sklar.model.completing import law_of_column
+from sklar.model.completing import distribution_of_column
 from sklar.model.linked import LinkedModel
 from sklar.sample.complete import CompletedRows, complete_rows, with_mass
 from sklar.sample.decode import SampledTable, concatenate, take
@@ -161,7 +161,7 @@ class _Filling:
         """Return log probabilities of the number of rows, or of later rows, given these columns of a table."""
         by, model, more = self.by[table], self.model.part(table), self.wide.tables[table].more
         codes = with_mass(by.schema, model.margins, known_cells(by, values).codes)
-        return np.log(law_of_column(model, codes, by.schema.modelled.index(more), self.rng))
+        return np.log(distribution_of_column(model, codes, by.schema.modelled.index(more), self.rng))
 
 
 def _with_known(given: Given, values: SampledTable) -> Given:

@@ -124,7 +124,7 @@ def _length(first: int | float, last: int | float, integer: bool) -> float:
     return max(float(last) - float(first), float(np.spacing(abs(first))))
 
 
-Heaps = tuple[tuple[float, float], ...]
+Heaping = tuple[tuple[float, float], ...]
 """Heaping at round numbers: (unit, share of the numbers that are multiples of it) pairs."""
 
 
@@ -133,29 +133,29 @@ def decode(
     codes: Cells,
     rng: np.random.Generator,
     limits: Mapping[str, Restriction] | None = None,
-    heaps: Mapping[str, Heaps] | None = None,
+    heaping: Mapping[str, Heaping] | None = None,
 ) -> SampledTable:
     """Decode the modelled columns; keys (`id` columns) are added by `with_keys`.
 
     Numbers are drawn inside their cells, restricted to ranges or points (`limits`), or heaped at round numbers
-    (`heaps`).
+    (`heaping`).
     """
-    columns, limits, heaps = enumerate(schema.modelled), limits or {}, heaps or {}
+    columns, limits, heaping = enumerate(schema.modelled), limits or {}, heaping or {}
     return {
-        name: decode_column(schema[name], codes[:, j], rng, limits.get(name), heaps.get(name, ()))
+        name: decode_column(schema[name], codes[:, j], rng, limits.get(name), heaping.get(name, ()))
         for j, name in columns
     }
 
 
 def decode_column(
-    column: Column, codes: Cells, rng: np.random.Generator, limit: Restriction | None = None, heaps: Heaps = ()
+    column: Column, codes: Cells, rng: np.random.Generator, limit: Restriction | None = None, heaping: Heaping = ()
 ) -> Values:
     """Decode one column."""
     null = np.zeros(len(codes), bool) if column.null_code is None else codes == column.null_code
     cells = np.where(null, 0, codes) if null.any() else codes
     if isinstance(column, Labels):
         return _decode_labels(column, cells, null)
-    return Values(data=_zero_where(null, _draw(column, cells, rng, limit, heaps)), null=null)
+    return Values(data=_zero_where(null, _draw(column, cells, rng, limit, heaping)), null=null)
 
 
 def decode_codes(column: Column, codes: Cells) -> Values:
@@ -193,7 +193,7 @@ def _decode_labels(column: Labels, cells: Cells, null: Mask) -> Values:
 
 
 def _draw(
-    column: Column, cells: Cells, rng: np.random.Generator, limit: Restriction | None, heaps: Heaps
+    column: Column, cells: Cells, rng: np.random.Generator, limit: Restriction | None, heaping: Heaping
 ) -> npt.NDArray[Any]:
     if isinstance(column, Integer | Real | Datetime):
         if isinstance(limit, CellPoints):
@@ -203,18 +203,18 @@ def _draw(
             drawn = draw_reals(column, cells, window, rng)
         else:
             drawn = draw_integers(column.grid, cells, window, rng)
-        if heaps and isinstance(column, Integer | Real) and np.any(column.grid.widths != column.grid.step):
-            return put_on_heaps(column, cells, drawn, window, heaps, rng)
+        if heaping and isinstance(column, Integer | Real) and np.any(column.grid.widths != column.grid.step):
+            return move_to_round_numbers(column, cells, drawn, window, heaping, rng)
         return drawn
     return cells == 1  # boolean: False, then True
 
 
-def put_on_heaps(
+def move_to_round_numbers(
     column: Integer | Real,
     cells: Cells,
     drawn: npt.NDArray[Any],
     window: Window | None,
-    heaps: Heaps,
+    heaping: Heaping,
     rng: np.random.Generator,
 ) -> npt.NDArray[Any]:
     """Replace some drawn numbers by round ones of their cells; the weight of a unit is its share times its multiples.
@@ -222,9 +222,9 @@ def put_on_heaps(
     Numbers stay as drawn in cells (inside the window) without a multiple of any unit.
     """
     first, stop = _cell_ends(column, window)
-    base = weigh_multiples(first, stop, column.unit) * max(1.0 - sum(part for _, part in heaps), 0.0)
-    units = [Fraction(repr(unit)) for unit, _ in heaps]
-    held = [part * weigh_multiples(first, stop, unit) for unit, (_, part) in zip(units, heaps, strict=True)]
+    base = weigh_multiples(first, stop, column.unit) * max(1.0 - sum(part for _, part in heaping), 0.0)
+    units = [Fraction(repr(unit)) for unit, _ in heaping]
+    held = [part * weigh_multiples(first, stop, unit) for unit, (_, part) in zip(units, heaping, strict=True)]
     rising = np.cumsum([base, *held], axis=0)
     place = rng.random(len(cells)) * rising[-1].take(cells)
     out, u = drawn.copy(), rng.random(len(cells))

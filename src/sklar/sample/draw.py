@@ -133,11 +133,11 @@ def _view_sampler(
     """Return a function that draws rows of each view of longitudinal data, under the conditions on it."""
     wide, views = linked_views(schema)
     declared = {view.name: view.by.declared for view in views}
-    asked: dict[str, dict[str, Condition]] = {name: {} for name in declared}
+    by_table: dict[str, dict[str, Condition]] = {name: {} for name in declared}
     for name, condition in conditions.items():
         for table in declared if name in wide.static else (wide.begins.name,):
-            asked[table][wide.person_columns[name]] = condition
-    return lambda name, rows: _draw_rows(sampler.part(name), declared[name], rows, rng, asked[name], rounded=rounded)
+            by_table[table][wide.person_columns[name]] = condition
+    return lambda name, rows: _draw_rows(sampler.part(name), declared[name], rows, rng, by_table[name], rounded=rounded)
 
 
 def _of_static(schema: Schema, conditions: Conditions) -> bool:
@@ -167,15 +167,15 @@ def _draw_rows(
     drawn = effective = 0.0
     by = fitted_coordinates(schema, (margin.column for margin in sampler.margins))
     sampler = in_proportion(sampler, by.schema.modelled, by.rows_of_person)
-    asked = on_coordinates(by, conditions)
-    heaps = {margin.column: margin.heaps for margin in sampler.margins if margin.heaps}
+    wanted = on_coordinates(by, conditions)
+    heaping = {margin.column: margin.heaping for margin in sampler.margins if margin.heaping}
 
     def draw(count: int, first: bool = False) -> Drawn:
         nonlocal drawn, effective
         report = progress if first and progress is not None else _no_progress
-        codes, found = _codes(sampler, by.schema, count, rng, asked, rounded=rounded and first, report=report)
+        codes, found = _codes(sampler, by.schema, count, rng, wanted, rounded=rounded and first, report=report)
         drawn, effective = drawn + count, effective + found
-        return assemble(by, decode(by.schema, codes, rng, restrictions(asked), heaps), rng)
+        return assemble(by, decode(by.schema, codes, rng, restrictions(wanted), heaping), rng)
 
     meets_conditions = partial(conditions_hold, schema, conditions) if conditions else None
     return enforce(schema, draw(rows, first=True), draw, rng, meets_conditions), rows * effective / drawn

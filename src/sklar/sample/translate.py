@@ -44,34 +44,34 @@ def exactly_on_coordinates(by: Coordinates, conditions: Conditions) -> Condition
     Raises:
         UsageError: A condition is on a column that is computed from several coordinates.
     """
-    asked, left = _translated(by, conditions)
+    conditions_left, left = _translated(by, conditions)
     if left:
         raise UsageError(
             f"given: '{left[0]}' is computed from '{by.find_coordinate(left[0])}' and others, so no count of it was "
             "released"
         )
-    return asked
+    return conditions_left
 
 
 def _translated(by: Coordinates, conditions: Conditions) -> tuple[dict[str, Condition], list[str]]:
     """Return conditions on coordinates, and the columns for which these are not sufficient."""
-    asked, told, left = dict(conditions), by.coordinate_of_column, list[str]()
+    conditions_left, coordinates, left = dict(conditions), by.coordinate_of_column, list[str]()
     for rule in reversed(computing_order(by.declared.rules)):
-        if rule.gives in asked and rule.gives not in told:
-            condition = asked.pop(rule.gives)
+        if rule.gives in conditions_left and rule.gives not in coordinates:
+            condition = conditions_left.pop(rule.gives)
             if isinstance(rule, Function):
-                asked[rule.of] = _both(asked.get(rule.of), _on_argument(by, rule, condition))
+                conditions_left[rule.of] = _both(conditions_left.get(rule.of), _on_argument(by, rule, condition))
             else:
                 left.append(rule.gives)
                 for name, found in _on_parts(by.declared, rule, condition).items():
-                    asked[name] = _both(asked.get(name), found)
+                    conditions_left[name] = _both(conditions_left.get(name), found)
     for step in reversed(by.steps):
-        if not isinstance(step, DummyChoice) and step.column in asked:
-            for name, found in _on_anchor(by.declared, step, asked[step.column]).items():
-                asked[name] = _both(asked.get(name), found)
+        if not isinstance(step, DummyChoice) and step.column in conditions_left:
+            for name, found in _on_anchor(by.declared, step, conditions_left[step.column]).items():
+                conditions_left[name] = _both(conditions_left.get(name), found)
     parts, dated, out = by.by_name, by.dated, dict[str, Condition]()
-    for name, condition in asked.items():
-        part = parts[told[name]]
+    for name, condition in conditions_left.items():
+        part = parts[coordinates[name]]
         if name in dated:
             found = _on_calendar(by, dated[name], condition)
             left.append(name)
@@ -86,16 +86,16 @@ def _translated(by: Coordinates, conditions: Conditions) -> tuple[dict[str, Cond
 
 def _with_companions(schema: Schema, conditions: Conditions) -> dict[str, Condition]:
     """Add that columns which are null together with a filled one are filled, with the values this depends on."""
-    asked = dict(conditions)
+    conditions_left = dict(conditions)
     for rule in schema.rules:
         if isinstance(rule, Together) and any(
-            n in asked and not _may_be_null(schema[n], asked[n]) for n in rule.columns
+            n in conditions_left and not _may_be_null(schema[n], conditions_left[n]) for n in rule.columns
         ):
             for name in rule.columns:
-                asked[name] = _both(asked.get(name), _filled(schema[name]))
+                conditions_left[name] = _both(conditions_left.get(name), _filled(schema[name]))
             for name, found in read_conditions(schema, {name: list(values) for name, values in rule.wanted}).items():
-                asked[name] = _both(asked.get(name), found)
-    return asked
+                conditions_left[name] = _both(conditions_left.get(name), found)
+    return conditions_left
 
 
 def _may_be_null(column: Column, condition: Condition) -> bool:
@@ -155,7 +155,7 @@ def _ends(limit: Restriction) -> tuple[int | float, int | float]:
 
 
 def _on_parts(schema: Schema, rule: Sum, condition: Condition) -> dict[str, Condition]:
-    """Return the range of each part of a sum if the total meets its condition, whatever the other parts are."""
+    """Return the range of each part of a sum if the total meets its condition, for any values of the other parts."""
     total, limit = schema[rule.total], condition.restriction
     if limit is None or _may_be_null(total, condition):
         return {}
@@ -163,14 +163,14 @@ def _on_parts(schema: Schema, rule: Sum, condition: Condition) -> dict[str, Cond
     rounded = 0.0 if rule.exact else 0.5 * 10.0 ** -(getattr(total, "decimals", None) or 0)
     slack = rounded + RELATIVE_SLACK * max(abs(low), abs(high), abs(rule.offset))
     ends = {name: sorted(factor * end for end in cast(Ranged, schema[name]).span) for name, factor in rule.factors}
-    asked: dict[str, Condition] = {}
+    conditions_left: dict[str, Condition] = {}
     for name, factor in rule.factors:
         least = sum(ends[other][0] for other in ends if other != name) + rule.offset
         most = sum(ends[other][1] for other in ends if other != name) + rule.offset
         reach = sorted(((low - most - slack) / factor, (high - least + slack) / factor))
         found = _window(schema, name, (reach[0], reach[1]))
-        asked |= {} if found is None else {name: found}
-    return asked
+        conditions_left |= {} if found is None else {name: found}
+    return conditions_left
 
 
 def _window(schema: Schema, name: str, reach: tuple[int | float, int | float]) -> Condition | None:
@@ -194,14 +194,17 @@ def _on_calendar(by: Coordinates, parts: Sequence[CalendarPart], condition: Cond
     """Allow, for each calendar part, the numbers that timestamps meeting the condition have."""
     calendar, column = parts[0].calendar, by.declared[parts[0].column]
     null, any_time = column.null_code, condition.restriction is None and bool(condition.allowed[0])
-    apart, asked = calendar.take_apart(_representative_times(calendar, condition.restriction)), dict[str, Condition]()
+    apart, conditions_left = (
+        calendar.take_apart(_representative_times(calendar, condition.restriction)),
+        dict[str, Condition](),
+    )
     for part in parts:
         allowed = np.full(by.schema.size(part.name), any_time)
         allowed[apart[part.part] - calendar.ends[part.part][0]] = True
         if null is not None:
             allowed[-1] = condition.allowed[null]
-        asked[part.name] = Condition(allowed=allowed)
-    return asked
+        conditions_left[part.name] = Condition(allowed=allowed)
+    return conditions_left
 
 
 def _representative_times(calendar: Calendar, limit: Restriction | None) -> Ints:

@@ -201,5 +201,5 @@ def test_without_tables_of_single_columns_nothing_is_held():
 @pytest.mark.parametrize("told, dimensions", [("counts", 12), ("interaction", 6)])
 def test_noise_is_counted_in_the_dimensions_that_carry_it(told, dimensions):
     parts = (Partition(column=0, lookup=np.arange(3), count=3), Partition(column=1, lookup=np.arange(4), count=4))
-    table = replace(soft((0, 1), np.full(12, 1 / 12), 1e-4), told=told)
+    table = replace(soft((0, 1), np.full(12, 1 / 12), 1e-4), content=told)
     assert noisy_cells(parts, table) == dimensions

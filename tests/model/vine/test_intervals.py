@@ -123,7 +123,9 @@ def interaction_model(rng, histograms=True):
     masses = TRUTH.sum(axis=1) / ROWS, TRUTH.sum(axis=0) / ROWS
     wrong = tuple(mass[::-1] for mass in masses)  # what was put in for the margins is not what the promise rests on
     pair = replace(
-        model.calibration.tables[0], observed=with_margins(interactions, ROWS, wrong).ravel() / ROWS, told="interaction"
+        model.calibration.tables[0],
+        observed=with_margins(interactions, ROWS, wrong).ravel() / ROWS,
+        content="interaction",
     )
     tables = [pair]
     for part, mass in zip((0, 1), masses, strict=True):
@@ -152,7 +154,7 @@ def test_interactions_promise_nothing_without_histograms_and_derived_tables_neve
     model = interaction_model(np.random.default_rng(7), histograms=False)
     assert released_interval(model, masks({0: [1], 1: [2]}), 0.9) is None
     made = make_model(np.zeros((3, 4)))
-    tables = tuple(replace(table, told="derived") for table in made.calibration.tables)
+    tables = tuple(replace(table, content="derived") for table in made.calibration.tables)
     made = replace(made, calibration=replace(made.calibration, tables=tables))
     assert released_interval(made, masks({0: [1], 1: [2]}), 0.9) is None
 

@@ -88,7 +88,7 @@ def test_a_forged_epsilon_is_found_and_so_is_a_budget_forged_to_fit_it(place: Pa
 
     def all_of_it(stored: Stored) -> Stored:
         less, facts = cheaper(stored), dict(stored.fit)
-        facts["asked"] = facts["budget"] = {**facts["budget"], "epsilon": 0.1}
+        facts["requested"] = facts["budget"] = {**facts["budget"], "epsilon": 0.1}
         return dataclasses.replace(less, fit=facts)
 
     def scaled(stored: Stored) -> Stored:
@@ -263,7 +263,7 @@ def test_the_settings_of_a_fit_that_paid_for_facts_are_those_of_its_ledger(tmp_p
         """Says that somebody else vouches for a fact, in all places at once."""
         claim = dataclasses.replace(stored.claim, confirmed=(("Bob", stored.claim.confirmed[0][1]),))
         schema = schema_from_toml(schema_to_toml(stored.schema).replace("Ada", "Bob"))
-        told = _told(stored, asked=stored.fit["paid"]["asked"].replace("Ada", "Bob"))
+        told = _told(stored, requested=stored.fit["paid"]["requested"].replace("Ada", "Bob"))
         return dataclasses.replace(told, claim=claim, schema=schema)
 
     assert sklar.verify(tmp_path / "m.sklar", ledger=tmp_path / "t.ledger").ok
@@ -320,7 +320,7 @@ def _told(stored: Stored, **paid: Any) -> Stored:
 
 def _asked_otherwise(stored: Stored) -> Stored:
     """As if the custodian had known a bound that was bought."""
-    lines = stored.fit["paid"]["asked"]
+    lines = stored.fit["paid"]["requested"]
     assert 'lower = "pay"' in lines
     return _told(stored, asked=lines.replace('lower = "pay"', 'lower = "public"'))
 

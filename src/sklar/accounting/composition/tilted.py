@@ -125,10 +125,10 @@ def tail_bound(draws: Sequence[tuple[Noise, int]], shift: float, step: float, ep
 
 def _log_weights(losses: Floats, shift: float, epsilon: float, tilt: float) -> Floats:
     """Return log (e^(t g) D(g)) for all losses of a window."""
-    gaps = epsilon - losses
+    differences = epsilon - losses
     # Lower by more than the rounding errors of g: D falls.
-    inner: Floats = log_gaussian_deltas(shift, gaps - LOSS_MARGIN * (epsilon + np.abs(losses)))
-    return inner + tilt * gaps
+    inner: Floats = log_gaussian_deltas(shift, differences - LOSS_MARGIN * (epsilon + np.abs(losses)))
+    return inner + tilt * differences
 
 
 def _compute_tilted_sum(parts: Sequence[GridLoss], tilt: float) -> tuple[Floats, Floats]:

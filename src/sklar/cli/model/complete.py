@@ -45,10 +45,10 @@ def command(
     from sklar.export.write import require_table_output, write_table
     from sklar.lab.completing import complete
     from sklar.pipeline.model import load
-    from sklar.pipeline.sampling.write import files_of_tables, tells_two_tables
+    from sklar.pipeline.sampling.write import files_of_tables, has_two_tables
 
     loaded = load(model)
-    two = tells_two_tables(loaded)
+    two = has_two_tables(loaded)
     files = files_of_tables(loaded, output, force=force) if two else {}
     if not two:
         require_table_output(output, force=force)

@@ -19,7 +19,7 @@ from sklar.lab.tables.table import ExactTable
 from sklar.methods.dpc.fit import Projection
 from sklar.methods.dpc.tables import (
     Counted,
-    estimates,
+    estimate_probabilities,
     first_codes,
     fit_counted,
     require_scores,
@@ -131,7 +131,7 @@ def count_pairs(table: ExactTable, most: int) -> Counted:
 def _join_margins(counted: Counted, corr: Callable[[int], Floats], rng: np.random.Generator) -> OneHotModel:
     """Join exact margins by a given correlation matrix, with offsets that keep the decoded margins exact."""
     layout = lay_out_scores(counted.sizes)
-    found = estimates(counted, layout, "pooled", 0.0)
+    found = estimate_probabilities(counted, layout, "pooled", 0.0)
     p = score_probabilities(layout, found.shares)
     margins = value_margins(counted, found)
     model = onehot_model(layout, p, corr(len(p)), margins, first_codes(counted), round(found.rows))

@@ -23,7 +23,7 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
 from sklar.errors import UsageError
-from sklar.methods.dpc.tables import Counted, Margins, drowned_values, fit_counted, merge_values, require_scores
+from sklar.methods.dpc.tables import Counted, Margins, fit_counted, merge_values, require_scores, values_below_noise
 from sklar.methods.dpc.textbook import advanced_composition_share, classic_gaussian_sigma
 from sklar.methods.dpcopula.margins import public_bins
 from sklar.methods.evidence import Evidence, Measure, Step, ask_in_order, remembered
@@ -52,13 +52,14 @@ class DpcOptions:
         bins: Ordered columns with more value cells are cut into this many equal runs of them. Every nominal value has a
             code of its own.
         most_values: Only in a nominal column that lists more values than this, those whose released count noise may
-            have made, and all but so many, share one code in the tables of pairs; the released histogram tells them
-            apart. On Adult's 42 countries such a rest would cost accuracy, so it is there for work and memory alone.
+            have made, and all but this number, share one code in the tables of pairs; the released histogram
+            distinguishes apart. On Adult's 42 countries such a rest would cost accuracy, so it is there for work and
+            memory alone.
         accounting: "exact": the least noise that the budget allows. "classic" (Gaussian), "advanced" (Laplace) and
             "basic" (Laplace) are the paper's formulas, with more noise than needed; they are evaluated at `budget`.
             What is claimed is the same.
         budget: (epsilon, delta) for the paper's formulas; by default that of the fit.
-        margins: "pooled": probabilities of values are averaged over all tables that tell of them, and those of pairs
+        margins: "pooled": probabilities of values are averaged over all tables that contain them, and those of pairs
             made to agree; "raw": each from its own noisy table alone, as in the paper.
         shrink: How strongly dependence that noise may have made is drawn to independence; 0 as in the paper.
         rounds: Rounds of moving correlations until decoded rows have the wanted pairs; 0 for none.
@@ -93,29 +94,29 @@ class DpcOptions:
             object.__setattr__(self, "budget", _checked_budget(self.budget))
 
 
-def settle_gauss(options: DpcOptions, budget: Budget) -> DpcOptions:
+def resolve_gauss(options: DpcOptions, budget: Budget) -> DpcOptions:
     """Options with the budget to evaluate the paper's formula at; refused where it has no proof."""
     options = as_published(options, "classic") if options.published else options
     if options.accounting not in ("exact", "classic"):
         raise UsageError(f'dpc-gauss accounts "exact" or "classic"; {options.accounting!r} was given')
-    settled = _settled(options, budget)
+    resolved = _resolved(options, budget)
     if options.accounting == "classic":
-        classic_gaussian_sigma(*_formula_budget(settled))
-    return settled
+        classic_gaussian_sigma(*_formula_budget(resolved))
+    return resolved
 
 
-def settle_laplace(options: DpcOptions, budget: Budget) -> DpcOptions:
+def resolve_laplace(options: DpcOptions, budget: Budget) -> DpcOptions:
     """Options with the budget to evaluate the paper's formula at; refused where it does not apply."""
     options = as_published(options, "basic" if budget.pure else "advanced") if options.published else options
     if options.accounting == "classic":
         raise UsageError('dpc-laplace accounts "exact", "advanced" or "basic"; \'classic\' was given')
     if options.accounting == "basic" and not budget.pure:
         raise UsageError('accounting="basic" adds up pure epsilons: it needs delta = 0')
-    settled = _settled(options, budget)
+    resolved = _resolved(options, budget)
     if options.accounting == "advanced":
-        epsilon, delta = _formula_budget(settled)
+        epsilon, delta = _formula_budget(resolved)
         advanced_composition_share(epsilon, 1, delta)
-    return settled
+    return resolved
 
 
 def as_published(options: DpcOptions, accounting: Accounting) -> DpcOptions:
@@ -129,7 +130,7 @@ def as_published(options: DpcOptions, accounting: Accounting) -> DpcOptions:
     return replace(options, **wanted)
 
 
-def _settled(options: DpcOptions, budget: Budget) -> DpcOptions:
+def _resolved(options: DpcOptions, budget: Budget) -> DpcOptions:
     if options.accounting == "exact" or options.budget is not None:
         return options
     epsilon = budget.epsilon
@@ -212,7 +213,7 @@ def ask_with(evidence: Evidence[DpcOptions], noise_of: NoiseOf) -> Step | None:
     def pairs(evidence: Evidence[DpcOptions]) -> Measure | None:
         if len(_names(evidence)) < 2:
             return None
-        # Sensitivity: one row is in one cell of each table whatever the partitions, which are made of measurements.
+        # Sensitivity: one row is in one cell of each table for any partitions, and these are made of measurements.
         bins = _merged(evidence).bins if _has_rests(evidence) else _public(evidence)
         query = PairCounts(columns=_names(evidence), partitions=tuple(bins))
         return Measure(label=PAIRS, requests=(Request(query=query, noise=noise),))
@@ -255,10 +256,10 @@ def _merged(evidence: Evidence[DpcOptions]) -> _Merged:
         column = setting.schema[name]
         if not has_rest(column, setting.options):
             continue
-        drowned = drowned_values(
+        below_noise = values_below_noise(
             histograms[j][: column.value_cells], measured[j].noise.std, setting.options.most_values
         )
-        bins[j] = merge_values(public[j], drowned)
+        bins[j] = merge_values(public[j], below_noise)
         if bins[j].max() < public[j].max():
             rest[j] = histograms[j][bins[j] == bins[j].max()]
             histograms[j] = np.bincount(bins[j], histograms[j]).astype(np.float64)
@@ -327,7 +328,7 @@ DPC_GAUSS = Method(
     plan=plan_gauss,
     outline=outline_gauss,
     check=check,
-    settle=settle_gauss,
+    resolve=resolve_gauss,
     needs_delta=True,
     caveats=("Dependence among three or more columns is what a Gaussian copula makes of the pairs.",),
 )
@@ -340,6 +341,6 @@ DPC_LAPLACE = Method(
     estimate=estimate,
     outline=outline_laplace,
     check=check,
-    settle=settle_laplace,
+    resolve=resolve_laplace,
     caveats=("Dependence among three or more columns is what a Gaussian copula makes of the pairs.",),
 )

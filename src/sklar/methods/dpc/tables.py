@@ -21,7 +21,7 @@ from sklar.model.onehot.model import OneHotModel, ScoreLayout, lay_out_scores, s
 from sklar.schema.table import Schema
 
 Margins = Literal["pooled", "raw"]
-DROWNED = 2.0
+MIN_SIGMAS = 2.0
 """A nominal value with a released count of at most this many standard deviations of its noise may be made of it."""
 MOST_SCORES = 10_000
 """Values of all columns: their correlations are a matrix of 800 MB, and finding the nearest one takes hours."""
@@ -81,7 +81,7 @@ def fit_counted(
 ) -> OneHotModel:
     """The copula of values behind the counts."""
     layout = lay_out_scores(counted.sizes)
-    found = estimates(counted, layout, margins, shrink)
+    found = estimate_probabilities(counted, layout, margins, shrink)
     model = fit_onehot(
         layout,
         score_probabilities(layout, found.shares),
@@ -105,11 +105,11 @@ def require_scores(sizes: Sequence[int]) -> None:
         )
 
 
-def drowned_values(counts: Floats, std: float, most: int) -> Mask:
+def values_below_noise(counts: Floats, std: float, most: int) -> Mask:
     """Which values may be made of noise alone, or are not among the `most` largest; the counts are released ones."""
-    drowned = counts <= DROWNED * std
-    drowned[np.argsort(-counts, kind="stable")[most:]] = True
-    return drowned
+    below_noise = counts <= MIN_SIGMAS * std
+    below_noise[np.argsort(-counts, kind="stable")[most:]] = True
+    return below_noise
 
 
 def merge_values(lookup: NDArray[np.int32], merged: Mask) -> NDArray[np.int32]:
@@ -123,8 +123,8 @@ def merge_values(lookup: NDArray[np.int32], merged: Mask) -> NDArray[np.int32]:
     return np.where(rest, len(lookup) - rest.sum(), np.cumsum(~rest) - 1).astype(np.int32)
 
 
-def estimates(counted: Counted, layout: ScoreLayout, margins: Margins, shrink: float) -> Estimates:
-    """Probabilities of values and pairs: "pooled" out of all tables that tell of them, or "raw", each from its own."""
+def estimate_probabilities(counted: Counted, layout: ScoreLayout, margins: Margins, shrink: float) -> Estimates:
+    """Probabilities of values and pairs: "pooled" out of all tables that contain them, or "raw", each from its own."""
     summed = [np.ones(size) for size in counted.sizes]
     for often, counts in zip(summed, counted.rest, strict=False):
         often[-1] = max(len(counts), 1)

@@ -31,10 +31,10 @@ def advanced_composition_share(total: float, times: int, delta: float) -> float:
 
 
 def classic_gaussian_sigma(epsilon: float, delta: float, l2: float = 1.0) -> float:
-    """sqrt(2 ln(1.25/delta)) l2 / epsilon; proved for epsilon below 1 only, so refused beyond."""
+    """sqrt(2 ln(1.25/delta)) l2 / epsilon; valid for epsilon below 1 only, so refused beyond."""
     epsilon, slack = validate_epsilon(epsilon), _log_inverse(delta)
     if epsilon >= 1:
-        raise BudgetError(f"the classic Gaussian mechanism is proved for epsilon below 1 only; {epsilon:g} was given.")
+        raise BudgetError(f"the classic Gaussian mechanism holds for epsilon below 1 only; {epsilon:g} was given.")
     return math.sqrt(2 * (math.log(1.25) + slack)) * validate_positive(l2, "an L2 bound") / epsilon
 
 

@@ -24,7 +24,7 @@ from sklar.accounting.unit import Unit
 from sklar.arrays import Floats, Ints
 from sklar.errors import UsageError
 from sklar.methods.dpcopula.margins import public_bins, rank_bins
-from sklar.methods.dpcopula.stages import Repair, correlation_matrix, settle_published, take_published
+from sklar.methods.dpcopula.stages import Repair, correlation_matrix, resolve_published, take_published
 from sklar.methods.evidence import Evidence, Measure, Step, ask_in_order, remembered
 from sklar.methods.method import Method, Outline, require_listed, require_number, require_whole
 from sklar.model.correlation.bivariate import corr_of_table
@@ -111,8 +111,8 @@ class CellSplit:
 def split_columns(schema: Schema, options: HybridOptions) -> CellSplit:
     """Which columns make the cells.
 
-    Where they are too many, numbers of few values, which a Gaussian copula can bear, count as large, those with most
-    values first; what is still too many is refused with a hint.
+    Where they are too many, numbers of few values, which a Gaussian copula can represent, count as large, those with
+    most values first; what is still too many is refused with a hint.
     """
     names = schema.modelled
     small = [j for j, name in enumerate(names) if schema[name].value_cells < options.small]
@@ -214,7 +214,7 @@ def _ask_margins(evidence: Evidence[HybridOptions]) -> Measure | None:
 def _ask_pairs(evidence: Evidence[HybridOptions]) -> Measure | None:
     margins, most = _tables(evidence, MARGINS), evidence.setting.options.ranks
     ranks = [rank_bins(c, most, m.sum(axis=0)) for c, m in zip(_large_columns(evidence), margins, strict=True)]
-    # Sensitivity: one row is in one cell of each table whatever the partitions, which are made of measurements.
+    # Sensitivity: one row is in one cell of each table for any partitions, and these are made of measurements.
     chosen = combinations(range(len(ranks)), 2)
     return _ask_tables(evidence, [((a, b), (ranks[a], ranks[b])) for a, b in chosen], PAIRS)
 
@@ -251,11 +251,11 @@ class MeasuredCells:
 
 def _ask_tables(
     evidence: Evidence[HybridOptions],
-    asked: list[tuple[tuple[int, ...], tuple[NDArray[np.int32], ...]]],
+    cells: list[tuple[tuple[int, ...], tuple[NDArray[np.int32], ...]]],
     label: str,
 ) -> Measure | None:
     """A step that measures tables with the cells as the first axes."""
-    if not asked:
+    if not cells:
         return None
     schema, split = evidence.setting.schema, _split_of(evidence)
     names, first, kept = schema.modelled, tuple(schema.modelled[j] for j in split.small), split.lookups
@@ -264,7 +264,7 @@ def _ask_tables(
     noise = _noise_of(evidence)[label]
     queries = [
         Counts(columns=(*first, *(names[split.large[a]] for a in large)), partitions=(*kept, *partitions))
-        for large, partitions in asked
+        for large, partitions in cells
     ]
     return Measure(label=label, requests=tuple(Request(query=query, noise=noise) for query in queries))
 
@@ -287,7 +287,7 @@ def _shares(counts: Floats, rows: Floats, std: float) -> Floats:
 
 
 def _trust(rows: Floats, noise: float) -> Floats:
-    """How far a cell of so many rows is taken at its word; a cell without rows has none, unless there is no doubt."""
+    """Weight of a cell with this number of rows; 0 without rows, unless there is no noise."""
     return rows / (rows + noise) if noise else np.ones(len(rows))
 
 
@@ -380,6 +380,6 @@ HYBRID = Method(
     estimate=estimate,
     plan=plan,
     outline=outline,
-    settle=settle_published,
+    resolve=resolve_published,
     caveats=("Inside a cell, the dependence of each pair of columns is one number.",),
 )

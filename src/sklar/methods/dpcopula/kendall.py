@@ -26,7 +26,7 @@ from sklar.methods.dpcopula.stages import (
     correlation_matrix,
     outline_stages,
     plan_stages,
-    settle_published,
+    resolve_published,
     take_published,
     vector_noise,
 )
@@ -51,14 +51,14 @@ TAUS = "Kendall's tau of all pairs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KendallOptions(StagedOptions):
-    """What may be changed about the method, besides its stages.
+    """Options of the method, in addition to those of its stages.
 
     Attributes:
         order: Order of the values of nominal columns: the schema's, or "random", which shows that it matters.
         ties: "adjusted": taus are set against the share of ties that the noisy margins imply, which is exact for
             continuous columns and for medians; "ignored" as in the paper.
-        sample: Compare a sample of so many rows only, or with True of as many as the paper finds adequate,
-            50 m (m - 1) / epsilon2 - 1. Noise is that of a table of so many rows; sampling is given no credit.
+        sample: Compare a sample of this size only, or with True of the size that the paper finds adequate,
+            50 m (m - 1) / epsilon2 - 1. Noise is that of a table of this size; sampling is given no credit.
     """
 
     order: Order = "schema"
@@ -135,7 +135,7 @@ def estimate(evidence: Evidence[KendallOptions]) -> GaussianModel | ReorderedMod
 
 
 def compared_rows(options: KendallOptions, columns: int, rows: int, stage: Allowance) -> int:
-    """How many rows are compared: all, or a sample of the size asked for, or of the paper's."""
+    """Return the number of rows that are compared: all, or the stated or the paper's size of a sample."""
     if options.sample is False:
         return rows
     if options.sample is not True:
@@ -202,6 +202,6 @@ KENDALL = Method(
     estimate=estimate,
     plan=plan,
     outline=outline,
-    settle=settle_published,
+    resolve=resolve_published,
     caveats=("The dependence of each pair of columns is one number: only monotone dependence is kept.",),
 )

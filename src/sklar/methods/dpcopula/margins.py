@@ -52,7 +52,7 @@ CUTS_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NamedStage:
-    """What margins of this name are asked for and estimated with, besides their measurements."""
+    """How margins of this name are measured and estimated."""
 
     setting: Setting[Any]
     allowance: Allowance

@@ -23,7 +23,7 @@ from sklar.methods.dpcopula.stages import (
     correlation_matrix,
     outline_stages,
     plan_stages,
-    settle_published,
+    resolve_published,
     take_published,
     vector_noise,
 )
@@ -37,7 +37,7 @@ from sklar.release.scores import SCORE_BITS, SCORE_LIMIT, Scores
 from sklar.schema.table import Schema
 
 FEWEST_ROWS = 20
-"""A block needs about this many rows for a correlation worth averaging."""
+"""Rows that a block needs for a useful correlation."""
 WORST_NOISE = 0.25
 """Noise on a correlation above this leaves nothing of it."""
 MEANS = "mean correlations of blocks"
@@ -47,7 +47,7 @@ _FEATURES: dict[Estimate, type[BlockMeans]] = {"scores": BlockMeans, "likelihood
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MleOptions(StagedOptions):
-    """What may be changed about the method, besides its stages.
+    """Options of the method, in addition to those of its stages.
 
     Attributes:
         block_rows: Rows in a block, about; fewer rows mean more blocks and less noise, but a larger bias.
@@ -111,7 +111,7 @@ def require_rows(schema: Schema, options: MleOptions, allowance: Allowance, unit
 
 
 def _has_enough(columns: int, noisy_rows: float, options: MleOptions, stage: Allowance, unit: Unit) -> bool:
-    """Whether correlations are worth measuring; if not, warn that the model has none."""
+    """Return whether correlations exceed their noise; if not, warn that the model has none."""
     try:
         require_enough(columns, noisy_rows, options, stage, unit)
     except UsageError as reason:
@@ -126,7 +126,7 @@ def _has_enough(columns: int, noisy_rows: float, options: MleOptions, stage: All
 
 
 def require_enough(columns: int, rows: float, options: MleOptions, stage: Allowance, unit: Unit) -> None:
-    """Refuse a table that is too small: the noise on every correlation would drown it."""
+    """Refuse a table so small that every correlation would be below the noise level."""
     if columns < 2:
         return
     blocks = _blocks(rows, options)
@@ -188,7 +188,7 @@ def _blocks(rows: float, options: MleOptions) -> int:
 
 
 def _expected(columns: int, blocks: int, options: MleOptions) -> BlockMeans:
-    """A vector of the same size and bound as will be asked for."""
+    """Return a vector of the size and bound of the query."""
     lookups = (np.zeros(1, dtype=np.int32),) * columns
     scores = Scores(columns=tuple(str(j) for j in range(columns)), lookups=lookups)
     return _FEATURES[options.estimate](scores=scores, blocks=blocks, seed=0)
@@ -204,7 +204,7 @@ MLE = Method(
     estimate=estimate,
     plan=plan,
     outline=outline,
-    settle=settle_published,
+    resolve=resolve_published,
     require_rows=require_rows,
     caveats=("The dependence of each pair of columns is one number: only monotone dependence is kept.",),
 )

@@ -52,7 +52,7 @@ class StagedOptions:
         k: Ratio of what margins and correlations may spend.
         repair: How the noisy correlations become a correlation matrix: "higham" (the nearest) or "eigenvalue" (the
             paper's: negative eigenvalues are lifted).
-        published: The paper's own form wherever it has a proof, at delta 0: EFPA margins, Laplace noise of its size on
+        published: The paper's own form where it has a proof, at delta 0: EFPA margins, Laplace noise of its size on
             each correlation, its repair.
     """
 
@@ -87,7 +87,7 @@ MARGINS = named_steps(
         name=evidence.setting.options.margins,
     )
 )
-"""The margins of Kendall and MLE, asked for and estimated by the name that their options have."""
+"""The margins of Kendall and MLE, by the name in their options."""
 
 
 def take_published(options: object, **own: object) -> None:
@@ -103,7 +103,7 @@ def take_published(options: object, **own: object) -> None:
         object.__setattr__(options, name, value)
 
 
-def settle_published(options: Published, budget: Budget) -> Published:
+def resolve_published(options: Published, budget: Budget) -> Published:
     """The paper's noise is Laplace noise for a pure epsilon."""
     if options.published and not budget.pure:
         raise UsageError("published=True is for a pure epsilon, as in the paper: it needs delta = 0")
@@ -154,15 +154,15 @@ OutlinedVector = tuple[str, Noise, float, int]
 def outline_stages(
     schema: Schema, options: StagedOptions, allowance: Allowance, unit: Unit, vector: OutlinedVector | None
 ) -> tuple[Outline, ...]:
-    """What will be measured; the noise of the vector is told in rows moved: times rows."""
+    """What will be measured; the noise of the vector is stated in rows moved: times rows."""
     lines = outline_named(schema, options.margin_stage(allowance), unit, options.margins)
     if vector is None:
         return lines
     (label, noise, resolution, rows), m = vector, len(schema.modelled)
-    told, cells = Noise(kind=noise.kind, scale=noise.scale * rows), m * (m - 1) // 2
+    in_rows, cells = Noise(kind=noise.kind, scale=noise.scale * rows), m * (m - 1) // 2
     return (
         *lines,
-        Outline(label=f"{label}, times rows", tables=1, cells=cells, noise=told, resolution=resolution * rows),
+        Outline(label=f"{label}, times rows", tables=1, cells=cells, noise=in_rows, resolution=resolution * rows),
     )
 
 

@@ -21,8 +21,8 @@ FALSE_ALARM = 3e-5
 1e-3 one column in 300 came out more than 30 times too wide, at 3e-5 one in 800."""
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 NEXT_STDS, NEXT_WIDTHS = 2.5, (1, 2, 3)
-"""Cells right beside the occupied ones are likely tails of them: less is asked of their sum. Wider runs would reach
-over decades by chance."""
+"""Cells right beside the occupied ones are likely tails of them: their sum has a lower threshold. Wider runs would
+reach over decades by chance."""
 MIN_SIGN_STDS, MIN_SIGN_SHARE = 4.0, 0.02
 """Numbers of a sign occur if their count is above both: standard deviations of its noise, share of the values."""
 MIN_RUN_SCORE = 2.0
@@ -170,7 +170,7 @@ def _with_signs(
 
 
 def _best_run(noisy_counts: Ints, std: float) -> tuple[int, int] | None:
-    """First and last cell of the run that stands out most; None if none does."""
+    """Return the first and last cell of the most significant run; None if there is none."""
     best, place = MIN_RUN_SCORE, None
     for width in (w for w in WIDTHS if w <= min(12, len(noisy_counts))):
         sums = np.convolve(noisy_counts, np.ones(width), "valid") / (std * math.sqrt(width))
@@ -247,13 +247,13 @@ def _exponential_scale(share: Any) -> Any:
 def _normal_scale(share: Any) -> Any:
     from scipy.special import ndtri  # not at import time: scipy is slow to load
 
-    return -2 * ndtri(share)  # twice: slopes are then alike on both scales
+    return -2 * ndtri(share)  # twice: slopes are then equal on both scales
 
 
 SCALES = (_exponential_scale, _normal_scale)
-"""Tails are lines on one of these: those of power laws on the first, lognormal ones on the second. Their mean leaves
-0.1% of a lognormal column outside and 0.4% of a Pareto one (exponent 1.5), in ranges 2 to 5 times too wide at most
-(2,000 rows, two columns, a tenth of epsilon 1); the first alone gives ranges 3 times as wide."""
+"""Tails are lines on one of these: those of power-law tails on the first, lognormal ones on the second. Their mean
+leaves 0.1% of a lognormal column outside and 0.4% of a Pareto one (exponent 1.5), in ranges 2 to 5 times too wide at
+most (2,000 rows, two columns, a tenth of epsilon 1); the first alone gives ranges 3 times as wide."""
 
 
 def _line_step(x: Floats, edges: Floats, ahead: float, limits: TailLimits) -> float:
@@ -279,7 +279,7 @@ def _round_up(value: float) -> float:
 
 
 def with_bounds(column: Numeric, search: Search, found: FoundRange | None, *, keep_listed: bool = False) -> Numeric:
-    """The column with measured bounds, or with those of the public search where nothing stood out.
+    """The column with measured bounds, or with those of the public search where nothing was significant.
 
     Bounds that were searched within stated ones rest on those: they are `assumed`.
     """
@@ -384,7 +384,7 @@ MANTISSAS = ("1", "1.5", "2", "3", "5", "7")
 SMALLEST_POWER, LARGEST_POWER = -9, 15
 FIRST_YEAR, LAST_YEAR = 1800, 2199
 YEARS_PER_CELL = ((1900, 20), (2000, 10), (2010, 5), (2040, 1))
-"""Before each of these years a cell has so many; after the last, ten. Dates of birth are spread over a century."""
+"""Years per cell before each of these years; ten after the last. Dates of birth are spread over a century."""
 MOST_YEARS = 540
 """So that every day of the search is a cell of its own, which years can be made of."""
 

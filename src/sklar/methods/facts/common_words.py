@@ -1,6 +1,6 @@
 """Labels that many tables share: a public list, counted like the labels of any category.
 
-A listed word needs no delta and a lower count than a label that nobody listed. The list is the same for every table: to
+A listed word needs no delta and a lower count than an unlisted label. The list is the same for every table: to
 look for words of one table here would need a look at its rows.
 """
 

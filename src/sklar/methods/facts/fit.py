@@ -1,8 +1,8 @@
 """Measures the facts of a schema that are marked "pay": bounds of numbers, lists of labels and rows of a person.
 
 All bounds come from one call that counts every such column over public cells, and by sign; how many rows to use of a
-person from one histogram. Labels take two rounds: first words that many tables share are counted, then labels that
-nobody listed are searched where these leave rows uncovered. A column of labels costs `label_weight` times as much as
+person from one histogram. Labels take two rounds: first words that many tables share are counted, then
+unlisted labels are searched where these leave rows uncovered. A column of labels costs `label_weight` times as much as
 one of numbers; discoveries share the allowance's delta.
 """
 
@@ -54,7 +54,7 @@ from sklar.schema.table import Schema
 BOUNDS, WORDS, LABELS, ROWS = "bounds", "common words", "labels", "rows of a person"
 """Labels of the steps."""
 LABEL_WEIGHT = 3.0
-"""Price of the labels of a column against that of the bounds of one: labels are told by single counts, ranges by sums
+"""Price of the labels of a column against that of the bounds of one: labels need single counts, ranges by sums
 of many, and three quarters for labels was best on four tables of 13 to 20 columns."""
 SIGN_SHARE = 0.2
 """Share of the price of bounds that counts values below, at and above zero."""
@@ -63,17 +63,17 @@ WORD_SHARE = 0.3
 FALSE_WORD = 1e-3
 """Probability with which some common word that a column does not have is taken for one of its labels."""
 UNCOVERED_SHARE = 0.01
-"""Labels are searched further where more than this share of the values has none yet, and so many that a label of them
+"""Labels are searched further where more than this share of the values has none yet, and enough of them that one label
 all could be found."""
 NAME = "facts"
 """As which measuring facts stands in the ledger."""
 PAID_ROWS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100)
 """Bounds that can come out, wider apart the larger: fewer cells have less noise in their tail. None is 1, since with
-one row a person there would be no votes to share, and the promise would be told in other units."""
+one row a person there would be no votes to share, and the promise would be stated in other units."""
 MAX_TAIL_SIGMAS = 2.0
 """Standard deviations of its noise that a tail may have: else noise alone would make the bound large."""
 COVERED_PERSONS = 0.95
-"""Share of persons all of whose rows are used. More would make weights of single rows small for the sake of a few."""
+"""Share of persons all of whose rows are used. More would make weights of single rows small to keep a few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +84,8 @@ class MeasuredFacts:
     notes: tuple[str, ...]
 
 
-def asked_schema(schema: Schema) -> Schema:
-    """The schema with stand-ins for all that it states under a "pay" mark: what is asked, and may be published.
+def requested_schema(schema: Schema) -> Schema:
+    """The schema with stand-ins for all facts marked "pay": the request, which may be published.
 
     What is stated there may come from the rows. Facts that are measured by this schema cannot depend on it, and whoever
     has this schema and what was released can derive them again.
@@ -169,11 +169,11 @@ def estimate_facts(evidence: Evidence[FactsOptions]) -> MeasuredFacts:
     bounds, labels = _bounds(evidence), _found(evidence)
     columns = {**dict(schema), **{name: column for name, (column, _) in {**bounds, **labels}.items()}}
     notes = [f"{name}: {note}" for name, (_, note) in {**bounds, **labels}.items()]
-    return settled(schema, columns, _rows_of_person(evidence), notes)
+    return collect_facts(schema, columns, _rows_of_person(evidence), notes)
 
 
 def _noise(evidence: Evidence[FactsOptions], weight: float, tables: int = 1) -> Noise:
-    """The noise of tables that together cost so many times the bounds of one column."""
+    """Return the noise of tables that together cost a multiple of the bounds of one column."""
     options, setting = evidence.setting.options, evidence.setting
     labels = len(labels_to_pay(options.marked))
     whole = measured_columns(options.marked) + (options.label_weight - 1) * labels
@@ -184,7 +184,7 @@ def _noise(evidence: Evidence[FactsOptions], weight: float, tables: int = 1) -> 
 def _ask_rows(evidence: Evidence[FactsOptions]) -> Measure | None:
     """The histogram of the numbers of rows of persons, where it is marked.
 
-    Each person has one vote in it, whatever the number.
+    Each person has one vote in it.
     """
     schema = evidence.setting.options.marked
     name = coordinates(measuring_schema(schema)).rows_of_person
@@ -206,14 +206,14 @@ def _rows_of_person(evidence: Evidence[FactsOptions]) -> int | None:
     return PAID_ROWS[int(np.argmax(enough))]
 
 
-def settled(
+def collect_facts(
     schema: Schema, columns: Mapping[str, Column], rows: int | None = None, notes: Iterable[str] = ()
 ) -> MeasuredFacts:
     """The schema of measured columns, without the marks that remain; the rest of it as it was."""
     final = {name: _without_marks(column) for name, column in columns.items()}
     if not any(column.modelled for column in final.values()):
         raise BudgetError(
-            "nothing of the table stands out above the noise: no column has bounds or labels that can be found with "
+            "no part of the table is above the noise: no column has bounds or labels that can be found with "
             "this budget. State them in a schema (sklar schema draft), or use a larger epsilon or more rows"
         )
     notes = list(notes)
@@ -281,7 +281,7 @@ def _bounds(evidence: Evidence[FactsOptions]) -> dict[str, tuple[Column, str]]:
     return columns
 
 
-NO_BOUNDS = "no number stood out above the noise, so the column is left out; state its bounds to keep it"
+NO_BOUNDS = "no number was above the noise, so the column is left out; state its bounds to keep it"
 
 
 def _bounds_note(column: Numeric, found: FoundRange | None, *, keep_listed: bool) -> str:
@@ -289,14 +289,14 @@ def _bounds_note(column: Numeric, found: FoundRange | None, *, keep_listed: bool
     if keep_listed:
         return f"{range_}, searched within the stated bounds"
     if found is None:
-        return f"nothing stood out above the noise; the public range stays, {range_}"
+        return f"nothing was above the noise; the public range stays, {range_}"
     if found.lost:
         return f"{range_}; {' and '.join(found.lost)} values occur, too few to be located: they are cut"
-    return range_ + ("" if found.cut < CUT_TOLD else f"; about {found.cut:.1%} of the values are probably cut")
+    return range_ + ("" if found.cut < MIN_REPORTED_CUT else f"; about {found.cut:.1%} of the values are probably cut")
 
 
-CUT_TOLD = 2e-3
-"""Share of the values that is probably cut from which on it is told."""
+MIN_REPORTED_CUT = 2e-3
+"""Smallest share of probably cut values that is reported."""
 
 
 def label_threshold(
@@ -314,10 +314,10 @@ def label_threshold(
 
 
 def _discovery(evidence: Evidence[FactsOptions], columns: int) -> tuple[Noise, int, int]:
-    """Noise, threshold and floor of the search for labels in so many columns."""
+    """Noise, threshold and floor of the search for labels in this number of columns."""
     setting = evidence.setting
     if not setting.allowance.delta:
-        raise BudgetError("finding labels that nobody listed needs a delta above 0: list them, or allow a delta")
+        raise BudgetError("finding unlisted labels needs a delta above 0: list them, or allow a delta")
     weight = (1 - WORD_SHARE) * setting.options.label_weight * len(labels_to_pay(setting.options.marked))
     noise = _noise(evidence, weight, columns)
     return noise, *discovery_settings(noise, setting.unit, setting.allowance.delta / columns)
@@ -388,15 +388,15 @@ def _found(evidence: Evidence[FactsOptions]) -> dict[str, tuple[Column, str]]:
             columns[name] = (Ignore(source={"kind": "measured"}), NO_LABELS)
             continue
         labelled = _as_boolean(with_labels(column, counts, keep_listed=options.keep_listed))
-        told = max(LOST_TOLD, 3 * words.noise.std / total)
-        lost = "" if covered > 1 - told else f"; about {1 - covered:.0%} of the values become '{column.other}'"
+        reported = max(MIN_REPORTED_LOSS, 3 * words.noise.std / total)
+        lost = "" if covered > 1 - reported else f"; about {1 - covered:.0%} of the values become '{column.other}'"
         needed = "" if one is None or not lost else f" (a label needed about {one.discovery.threshold:,} rows)"
         columns[name] = (labelled, _labels_note(labelled) + lost + needed)
     return columns
 
 
-LOST_TOLD = 0.02
-"""Share of the values without a label from which on it is told, if it is more than noise explains."""
+MIN_REPORTED_LOSS = 0.02
+"""Smallest share of values without a label that is reported, if noise does not explain it."""
 MIN_COVERED = 0.2
 """An unknown column of words is left out if its labels cover less of its values: it holds keys, names or prose."""
 NO_LABELS = "too few values share a label, as in names, keys or free text, so the column is left out"
@@ -423,7 +423,8 @@ def found_source(kind: type[Column], *paid: str) -> dict[str, str]:
 
 
 def _without_marks(column: Column) -> Column:
-    """Facts that state nothing need no mark; a column that may or may not be null is nullable, which tells nothing."""
+    """Facts that state nothing need no mark; a column that may or may not be null is nullable, which reveals
+    nothing."""
     marked = {fact for fact, word in column.sources if word == PAY}
     if not marked:
         return column
@@ -437,7 +438,7 @@ def _labels_note(column: Column) -> str:
     if not isinstance(column, Labels):
         return f"truth values, written {' and '.join(map(str, getattr(column, 'spelling')))}"  # noqa: B009
     if column.provenance("values") == "public":
-        return f"no label stood out above the noise; all rows become '{column.other}'"
+        return f"no label was above the noise; all rows become '{column.other}'"
     listed = ", ".join(str(value) for value in column.values[:5])
     stated = "" if column.provenance("values") == "measured" else ", those stated among them"
     return f"{len(column.values)} labels ({listed}{', ...' if len(column.values) > 5 else ''}){stated}"
@@ -452,7 +453,7 @@ def _labels(schema: Schema, name: str) -> Labels:
 
 
 NOTHING_FOUND: tuple[str, int] = ("(nothing found)", 0)
-"""The one label of a column in which no label stood out: as text, as an integer."""
+"""The one label of a column in which no label was significant: as text, as an integer."""
 _WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,18}))(?:\.0)?")
 
 

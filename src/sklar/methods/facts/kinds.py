@@ -146,7 +146,7 @@ def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
     if rows < MIN_SIGNAL * noise.std:
         raise BudgetError(
             f"about {_rough(rows)} rows are too few to find out, at this budget, what {len(measured)} columns hold: "
-            f"the noise asks for about {_rough(MIN_SIGNAL * noise.std)}. Only that measurement was charged, "
+            f"the noise requires about {_rough(MIN_SIGNAL * noise.std)}. Only that measurement was charged, "
             f"{KINDS_SHARE:.0%} of the budget. State what the columns hold in a schema (sklar schema draft), or use a "
             "larger epsilon or fewer columns"
         )
@@ -154,7 +154,7 @@ def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
     notes: list[str] = []
     for one in measured:
         name = one.query.columns[0]
-        columns[name], note = decide(dict(zip(CELL_CLASSES, one.values.tolist(), strict=True)), noise)
+        columns[name], note = decide_kind(dict(zip(CELL_CLASSES, one.values.tolist(), strict=True)), noise)
         notes += [f"{name}: {note}"] if note else []
     if not any(column.modelled for column in {**dict(evidence.setting.options.marked), **columns}.values()):
         raise BudgetError(
@@ -172,7 +172,7 @@ def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
 
 
 def _is_plain(column: Column) -> bool:
-    """Whether the classes of a column of numbers tell their signs: nothing but a decimal sign is in them."""
+    """Whether the classes of a column of numbers determine their signs: nothing but a decimal sign is in them."""
     if not isinstance(column, Integer | Real):
         return False
     return column.format is None or column.format == NumberFormat(decimal=",", separator=".").example
@@ -198,7 +198,7 @@ def _rough(number: float) -> str:
     return f"{round(number, digits):,.0f}"
 
 
-def decide(noisy: Mapping[str, int], noise: Noise) -> tuple[Column, str]:
+def decide_kind(noisy: Mapping[str, int], noise: Noise) -> tuple[Column, str]:
     """(what a column is, why it is left out, if it is), from the noisy counts of its cell classes."""
     counts = _significant(noisy, noise)
     present = sum(count for name, count in counts.items() if name != NULL)

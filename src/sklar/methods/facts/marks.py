@@ -67,7 +67,7 @@ def listed_facts(schema: Schema) -> dict[str, tuple[Any, ...]]:
 
 
 def require_payable(schema: Schema) -> None:
-    """Refuse, before anything is spent, marks on facts that cannot be measured, or that rules lean on."""
+    """Refuse, before anything is spent, marks on facts that cannot be measured, or that rules depend on."""
     faults = [f"column '{name}': {fault}" for name, column in schema.items() for fault in _column_faults(column)]
     faults += _rule_faults(schema)
     if schema.person is not None and schema.person.parents is not None and must_pay(schema):
@@ -111,7 +111,7 @@ def _rule_faults(schema: Schema) -> list[str]:
 def with_found_digits(schema: Schema, margins: Iterable[Margin]) -> Schema:
     """The schema whose real columns have the decimals that their margins were found to have.
 
-    A column that is told from another by their difference has the decimals of the other.
+    A column that is derived from another by their difference has the decimals of the other.
     """
     digits = {margin.column: margin.decimals for margin in margins}
     for step in fitted_coordinates(schema, digits).steps:

@@ -22,7 +22,7 @@ from sklar.methods.few_rows.sums import (
 )
 from sklar.methods.margin_plan import MarginOptions
 from sklar.methods.margins import MarginStage, margin_steps
-from sklar.methods.vine.options import told_by_sums
+from sklar.methods.vine.options import scored_pair_share
 from sklar.model.latent.indirect import Moment, Moments, fit_normals
 from sklar.model.latent.model import LatentNormalModel
 from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
@@ -39,7 +39,7 @@ STAR, STAR_AGAIN, PAIRS, CLASS_PAIRS = "star", "star again", "pairs", "class pai
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FewRowsStage:
-    """What the regime asks for and estimates with, besides its measurements.
+    """How the model for few rows is measured and estimated.
 
     Attributes:
         setting: That of the fit.
@@ -66,7 +66,7 @@ class FewRowsStage:
         """Shares until the star is known."""
         if self.shares is not None:
             return self.shares
-        return opening_shares(self.noise, self.target is not None, told_by_sums(self.setting.schema))
+        return opening_shares(self.noise, self.target is not None, scored_pair_share(self.setting.schema))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -138,7 +138,7 @@ def few_rows_steps(stage_of: Callable[[Evidence[Any]], FewRowsStage]) -> FewRows
         if one.shares is not None or one.target is None:
             return one.opening
         strength = _strength(layout(evidence), first_star(evidence))
-        return closing_shares(one.opening, strength, one.noise, told_by_sums(one.setting.schema))
+        return closing_shares(one.opening, strength, one.noise, scored_pair_share(one.setting.schema))
 
     @remembered
     def ask_star_again(evidence: Evidence[Any]) -> Measure | None:

@@ -1,4 +1,4 @@
-"""Dependence when rows are few: noisy sums of normal scores on a sphere, asked for and read."""
+"""Dependence when rows are few: noisy sums of normal scores on a sphere, requested and read."""
 
 from __future__ import annotations
 

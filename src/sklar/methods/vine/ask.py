@@ -1,4 +1,4 @@
-"""What the DP vine asks for, step by step: the only adaptive code of the method."""
+"""The queries of the DP vine, step by step: the only adaptive code of the method."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ VineEvidence = Evidence[VineOptions]
 
 
 def ask(evidence: VineEvidence) -> Step | None:
-    """Return the next step: the number of rows, then all that the vine, or the model for few rows, asks for."""
+    """Return the next step: the number of rows, then all that the vine, or the model for few rows, needs."""
     step = ask_in_order(evidence, _ask_rows)
     if step is not None:
         return step

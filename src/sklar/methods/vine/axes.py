@@ -16,7 +16,7 @@ from sklar.model.pairs.hints import Hint
 from sklar.model.pairs.interactions import centred, noisy_dimensions, with_margins
 from sklar.model.pairs.nulls import NullExcess
 from sklar.model.pairs.posterior import PairFacts, PairTable
-from sklar.model.vine.calibration import Told
+from sklar.model.vine.calibration import TableContent
 from sklar.release.counts import Counts, Interaction
 from sklar.release.lookups import freeze_partition
 from sklar.release.measurements import Measurement, Request
@@ -59,7 +59,7 @@ class VineAxis:
         return self.coarse is not None and self.coarse.ndim > 1
 
     def groups(self, most: int, sigma: float, rows: float, *, fine: bool = False) -> Groups:
-        """At most `most` groups that stand out of noise of standard deviation `sigma`.
+        """Return at most `most` groups that exceed noise of standard deviation `sigma`.
 
         With `fine` any value with rows enough has one of its own, also where its public cell is light beside others.
         """
@@ -67,7 +67,7 @@ class VineAxis:
         return group_cells(self.scale, most, least, self.coarse, last_alone=self.null is not None, fine=fine)
 
     def every_cell(self, sigma: float, rows: float) -> Groups:
-        """A group for each of its cells that stands out of noise of standard deviation `sigma`."""
+        """Return a group for each of its cells that exceeds noise of standard deviation `sigma`."""
         return every_cell(self.scale, LEAST_SIGMAS * sigma / rows)
 
 
@@ -80,9 +80,9 @@ class MeasuredTable:
         groups: groups of each axis.
         counts: noisy counts.
         sigma: standard deviation of the noise of a count; of an interaction, before its margins are put in.
-        told: what of it was released: all counts, its interactions, or something else that it was made from.
+        content: what was measured: all counts, interactions, or other numbers that the table was made from.
         hint: what else is known about the correlation of a pair, or None.
-        tops: where the values of the two axes of a pair end, as far as nulls are groups of their own.
+        tops: where the values of the two axes of a pair end, where nulls are groups of their own.
         nulls: what is known about nulls of a pair that come together, or None.
         possible: the part of each cell in which public rules let rows be; None if that is all.
     """
@@ -91,7 +91,7 @@ class MeasuredTable:
     groups: tuple[Groups, ...]
     counts: np.ndarray
     sigma: float
-    told: Told = "counts"
+    content: TableContent = "counts"
     hint: Hint | None = None
     tops: Tops = NO_NULLS
     nulls: NullExcess | None = None
@@ -107,7 +107,7 @@ class MeasuredTable:
         """The table of a pair as a measurement of its distribution."""
         first, second = self.groups
         counts = self.counts if self.empty is None else np.where(self.empty, 0.0, self.counts)
-        dimensions = noisy_dimensions(counts.shape) if self.told == "interaction" else None
+        dimensions = noisy_dimensions(counts.shape) if self.content == "interaction" else None
         return PairTable(
             observed=counts,
             sigma=self.sigma,
@@ -247,7 +247,7 @@ def read_tables(
                 groups=groups,
                 counts=_whole(one.values, groups, rows) if interaction else one.values,
                 sigma=one.sigma,
-                told="interaction" if interaction else "counts",
+                content="interaction" if interaction else "counts",
                 tops=_tops(axes, columns, groups),
             )
         )

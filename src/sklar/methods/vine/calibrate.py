@@ -32,13 +32,14 @@ from sklar.model.vine.sampling import simulate_vine
 from sklar.model.vine.vine import Vine
 
 PARTICLES = 2**17
-"""Weights are fitted on particles and used on others, so many are needed for each cell of the tables."""
+"""Weights are fitted on particles and used on others, so each cell of the tables needs many."""
 LEAST_EFFECTIVE = 0.15
 TARGET_TRUST, FEW_ROWS, MANY_ROWS = 0.3, 3_000, 15_000
-"""Part of the prior strength that tables with a declared target get, so that they count more than others, up to so many
-rows, and all of it from so many on: the strength comes from tables of pairs, most of which tell little, and flattens
-what few rows tell of the target. On 2,700 rows of HMEQ the AUC of predictions rises by .11 +- .02; on 3,000 of Adult
-and compas it falls by .01. On all 26,000 of Adult it would cost .005, and 6% of the error of pairs."""
+"""Part of the prior strength that tables with a declared target get, so that they count more than others, up to
+FEW_ROWS rows, and all of it from MANY_ROWS on: the strength comes from tables of pairs, most of which show little
+dependence, and flattens what few rows show of the target. On 2,700 rows of HMEQ the AUC of predictions rises by .11 +-
+.02; on 3,000 of Adult and compas it falls by .01. On all 26,000 of Adult it would cost .005, and 6% of the error of
+pairs."""
 MOST_STRENGTH = 1e6
 LEAST_ROWS = 1.0
 """No table is trusted further than to this many rows: with v = LEAST_ROWS / rows, one row too few in a cell moves the
@@ -92,7 +93,7 @@ def calibrate_vine(
     strength = prior_strength(after.partitions, after.tables[:guide], cells[alone : alone + guide])
     trust = _target_trust(rows)
     usual = np.array([_own_strength(draft, table, strength, target, trust) for table in draft.tables])
-    tables, raised = _bearable(after, cells[alone:], usual[alone:], rows)
+    tables, raised = _keep_effective(after, cells[alone:], usual[alone:], rows)
     strength, usual = raised * strength, raised * usual
     # Most of the way on few particles.
     some = np.ascontiguousarray(cells[alone:, :TRIAL_PARTICLES])
@@ -102,9 +103,9 @@ def calibrate_vine(
     if alone:
         usual[:alone] = _own_strengths(draft, alone, cells, weights)
     start = replace(draft, tables=(*draft.tables[:alone], *calibration.tables))
-    each = _proved_strengths(draft, usual, cells, weights)
+    each = _significant_strengths(draft, usual, cells, weights)
     if each is not None:
-        tables, _ = _bearable(draft, cells, each, rows, start)
+        tables, _ = _keep_effective(draft, cells, each, rows, start)
         calibration, _ = calibrate(draft.partitions, tables, cells)
     held = hold_margins(calibration, scales, simulate_vine(vine, size, rng, even=True))
     return Calibrated(calibration=held, strength=strength)
@@ -118,7 +119,7 @@ def _target_trust(rows: float) -> float:
 
 def _own_strength(draft: Calibration, table: SoftTable, strength: float, target: int | None, trust: float) -> float:
     """The strength of all tables; less with a target; the least, where a posterior mean has taken care of the noise."""
-    if table.told == "derived":
+    if table.content == "derived":
         return LEAST_STRENGTH
     columns = [draft.partitions[part].column for part in table.parts]
     return trust * strength if len(columns) > 1 and target in columns else strength
@@ -137,7 +138,7 @@ def _own_strengths(draft: Calibration, alone: int, cells: np.ndarray, weights: n
     """
     inverse, variance = np.empty(alone), np.empty(alone)
     for k, (table, cell) in enumerate(zip(draft.tables[:alone], cells[:alone], strict=True)):
-        own, known = np.bincount(cell, weights, len(table.observed)), table.told_cells
+        own, known = np.bincount(cell, weights, len(table.observed)), table.measured_cells
         degrees, noise, scale = noisy_cells(draft.partitions, table), table.variance, 1.0 - float(own @ own)
         excess = float(np.sum((table.observed[known] - own[known]) ** 2)) - degrees * noise
         inverse[k] = excess / scale
@@ -149,10 +150,10 @@ def _own_strengths(draft: Calibration, alone: int, cells: np.ndarray, weights: n
 
 
 def _with_model(draft: Calibration, alone: int, cells: np.ndarray, weights: np.ndarray) -> list[SoftTable]:
-    """The first tables, released without what fewer columns tell, with that put in from the calibrated model."""
+    """The first tables, released without lower-order margins, with these put in from the calibrated model."""
     tables: list[SoftTable] = []
     for table, cell in zip(draft.tables[:alone], cells[:alone], strict=True):
-        if table.told != "interaction":
+        if table.content != "interaction":
             tables.append(table)
             continue
         own = np.bincount(cell, weights, len(table.observed)).astype(np.float64)
@@ -173,7 +174,9 @@ def _with_strengths(draft: Calibration, strengths: Floats, rows: float, start: C
     ]
 
 
-def _proved_strengths(draft: Calibration, strengths: Floats, cells: np.ndarray, weights: np.ndarray) -> Floats | None:
+def _significant_strengths(
+    draft: Calibration, strengths: Floats, cells: np.ndarray, weights: np.ndarray
+) -> Floats | None:
     """The strength of each table once those that contradict the calibrated model count more; None if there are none.
 
     One strength for all comes from tables of pairs; a rule of three columns that the vine knows nothing of would be
@@ -182,14 +185,16 @@ def _proved_strengths(draft: Calibration, strengths: Floats, cells: np.ndarray, 
     raised = strengths.copy()
     for k, (table, cell) in enumerate(zip(draft.tables, cells, strict=True)):
         if len(table.parts) > 1:
-            own = np.bincount(cell, weights, len(table.observed))
-            told = table.told_cells
-            seen = Comparison(own[told], table.observed[told], table.variance, noisy_cells(draft.partitions, table))
+            own = np.bincount(cell, weights, len(table.observed)).astype(np.float64)
+            cells_seen = table.measured_cells
+            seen = Comparison(
+                own[cells_seen], table.observed[cells_seen], table.variance, noisy_cells(draft.partitions, table)
+            )
             raised[k] = min(raised[k], estimate_strength([seen], 0.0, SIGNIFICANT, np.inf))
     return raised if np.any(raised < strengths) or _has_three_columns(draft.tables[0]) else None
 
 
-def _bearable(
+def _keep_effective(
     draft: Calibration, cells: np.ndarray, strengths: Floats, rows: float, start: Calibration | None = None
 ) -> tuple[list[SoftTable], float]:
     """The tables with prior strengths that leave the weight on enough particles: by one factor above the given ones.
@@ -233,4 +238,4 @@ def _soft(table: MeasuredTable, parts: tuple[int, ...], rows: float) -> SoftTabl
     variance = (table.sigma / rows) ** 2
     empty = None if table.empty is None else table.empty.ravel()
     dual = np.zeros(len(observed)) if empty is None else np.where(empty, EMPTY, 0.0)
-    return SoftTable(parts=parts, observed=observed, variance=variance, dual=dual, told=table.told, empty=empty)
+    return SoftTable(parts=parts, observed=observed, variance=variance, dual=dual, content=table.content, empty=empty)

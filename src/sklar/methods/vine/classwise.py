@@ -20,10 +20,10 @@ from sklar.model.vine.sampling import simulate_vine
 from sklar.model.vine.vine import Edge, Vine
 
 PARTICLES = 2**17
-"""Particles that tell what tree one expects of each column and the target."""
+"""Particles that show what tree one expects of each column and the target."""
 CAUTION = 4.0
 """Times the prior strength of links with the target: their tables are used once more in the calibration, and noise
-that is believed twice stays. On compas 4 and 1 were within noise of each other (error of pairs 1.2 +- 0.7% and 1.8 +-
+that is counted twice stays. On compas 4 and 1 were within noise of each other (error of pairs 1.2 +- 0.7% and 1.8 +-
 0.7% above that without classes); 4 is the cautious choice."""
 
 
@@ -37,7 +37,7 @@ class TargetTables:
 
     @property
     def edges(self) -> Floats:
-        """Where classes end on the target's axis: the groups that tables of pairs tell apart."""
+        """Where classes end on the target's axis: the groups that tables of pairs distinguish."""
         return next(iter(self.triples.values())).groups[2].edges
 
     @property
@@ -63,7 +63,7 @@ def root_at_target(
     axes: Sequence[VineAxis],
     chain: Vine,
     fine: Sequence[MeasuredTable],
-    told: TargetTables,
+    target_tables: TargetTables,
     rows: float,
     rng: np.random.Generator,
 ) -> Vine:
@@ -71,91 +71,98 @@ def root_at_target(
 
     Args:
         axes: the columns.
-        chain: tree one without a root, which tells what is expected of a column and the target.
+        chain: tree one without a root, which gives what is expected of a column and the target.
         fine: a table for each pair of tree two, a spanning tree of the other columns.
-        told: the released tables with the target.
+        target_tables: the released tables with the target.
         rows: (noisy) number of rows.
         rng: source of particles.
     """
-    others = [column for column in range(len(axes)) if column != told.target]
-    linked = {edge.first: edge for edge in _link(chain, told, rows, rng)}
-    star = {column: linked.get(column, independent_edge(column, told.target)) for column in others}
+    others = [column for column in range(len(axes)) if column != target_tables.target]
+    linked = {edge.first: edge for edge in _link(chain, target_tables, rows, rng)}
+    star = {column: linked.get(column, independent_edge(column, target_tables.target)) for column in others}
     place = {column: number for number, column in enumerate(others)}
     among = [replace(table, columns=(place[table.columns[0]], place[table.columns[1]])) for table in fine]
     tree = fit_tree([axes[column] for column in others], among, (), rows)
     named = [replace(edge, first=others[edge.first], second=others[edge.second]) for edge in tree]
     return Vine(
-        size=len(axes), trees=(tuple(star.values()), tuple(_given_class(edge, star, told, rows) for edge in named))
+        size=len(axes),
+        trees=(tuple(star.values()), tuple(_given_class(edge, star, target_tables, rows) for edge in named)),
     )
 
 
-def _link(chain: Vine, told: TargetTables, rows: float, rng: np.random.Generator) -> list[Edge]:
+def _link(chain: Vine, target_tables: TargetTables, rows: float, rng: np.random.Generator) -> list[Edge]:
     """The copula of each column and the target: what the chain expects, moved towards the released table.
 
     How far is one strength for all of them, by empirical Bayes, as in the calibration. Independence would be a poor
-    thing to start from: a column tells of the target through others, also where its own table drowns in noise.
+    thing to start from: a column predicts the target through others, also where its own table is below the noise level.
     """
     particles = simulate_vine(chain, PARTICLES, rng, even=True)
-    laws: list[tuple[Floats, GridTable]] = []
-    for table in told.links:
+    joints: list[tuple[Floats, GridTable]] = []
+    for table in target_tables.links:
         first, last = table.groups
         row, column = (interval_of(g.edges, particles[:, c]) for g, c in zip(table.groups, table.columns, strict=True))
         own = np.bincount(row * last.count + column, minlength=table.counts.size).reshape(table.counts.shape)
         own = own if table.empty is None else np.where(table.empty, 0.0, own)
-        law = fit_margins(own / PARTICLES, first.mass, last.mass)
-        cells = np.arange(law.size)
-        laws.append((law, GridTable(cells=cells, observed=table.counts / rows, variance=(table.sigma / rows) ** 2)))
-    strength = CAUTION * estimate_strength([seen.compare(law) for law, seen in laws], LEAST_STRENGTH)
+        joint = fit_margins(own / PARTICLES, first.mass, last.mass)
+        cells = np.arange(joint.size)
+        joints.append((joint, GridTable(cells=cells, observed=table.counts / rows, variance=(table.sigma / rows) ** 2)))
+    strength = CAUTION * estimate_strength([seen.compare(joint) for joint, seen in joints], LEAST_STRENGTH)
     edges: list[Edge] = []
-    for table, (law, seen) in zip(told.links, laws, strict=True):
+    for table, (joint, seen) in zip(target_tables.links, joints, strict=True):
         first, last = table.groups
-        margins = margins_of_grid(law.shape, first.mass, last.mass)
-        moved = move_to_tables(law, [replace(seen, variance=strength * seen.variance), *margins])
+        margins = margins_of_grid(joint.shape, first.mass, last.mass)
+        moved = move_to_tables(joint, [replace(seen, variance=strength * seen.variance), *margins])
         copula = checkerboard(first.edges, last.edges, moved)
         tau = kendall_tau(copula)
-        edge = Edge(first=table.columns[0], second=told.target, given=(), copula=copula, family="checkerboard", tau=tau)
+        edge = Edge(
+            first=table.columns[0], second=target_tables.target, given=(), copula=copula, family="checkerboard", tau=tau
+        )
         edges.append(edge)
     return edges
 
 
-def _given_class(edge: Edge, star: Mapping[int, Edge], told: TargetTables, rows: float) -> Edge:
+def _given_class(edge: Edge, star: Mapping[int, Edge], target_tables: TargetTables, rows: float) -> Edge:
     """An edge between two columns given the target, with a copula for each class.
 
-    The law of both columns and the class is the nearest one to the pooled copula (in relative entropy) that agrees with
-    the columns' links with the target, moved towards the released table of all three as far as its noise lets it.
+    The distribution of both columns and the class is the nearest one to the pooled copula (in relative entropy) that
+    agrees with the columns' links with the target, moved towards the released table of all three by its precision.
     """
-    alone = replace(edge, given=(told.target,))
-    table = told.triples.get((edge.first, edge.second))
+    alone = replace(edge, given=(target_tables.target,))
+    table = target_tables.triples.get((edge.first, edge.second))
     if table is None or not isinstance(edge.copula, Checkerboard):
         return alone
     ends = zip((edge.copula.edges1, edge.copula.edges2), table.groups[:2], strict=True)
     cuts = [merge_edges(own, groups.edges) for own, groups in ends]
-    below = [_class_margin(star[c], told.edges, cut) for c, cut in zip((edge.first, edge.second), cuts, strict=True)]
-    law = _class_law(_refine(edge.copula, cuts[0], cuts[1]), (below[0], below[1]), (cuts[0], cuts[1]), table, rows)
-    pairs = tuple(checkerboard(low, high, law[:, :, c]) for c, (low, high) in enumerate(zip(*below, strict=True)))
-    copula = ClassPairs(column=told.target, edges=told.edges, pairs=pairs)
-    tau = float(np.diff(told.edges) @ [kendall_tau(pair) for pair in pairs])
+    below = [
+        _class_margin(star[c], target_tables.edges, cut) for c, cut in zip((edge.first, edge.second), cuts, strict=True)
+    ]
+    joint = _class_distribution(
+        _refine(edge.copula, cuts[0], cuts[1]), (below[0], below[1]), (cuts[0], cuts[1]), table, rows
+    )
+    pairs = tuple(checkerboard(low, high, joint[:, :, c]) for c, (low, high) in enumerate(zip(*below, strict=True)))
+    copula = ClassPairs(column=target_tables.target, edges=target_tables.edges, pairs=pairs)
+    tau = float(np.diff(target_tables.edges) @ [kendall_tau(pair) for pair in pairs])
     return replace(alone, copula=copula, family=f"{edge.family} by class", tau=tau)
 
 
-def _class_law(
+def _class_distribution(
     pooled: Floats, below: tuple[Floats, Floats], cuts: tuple[Floats, Floats], table: MeasuredTable, rows: float
 ) -> Floats:
     """Probabilities of the cells of two columns (by the pooled copula) and of the classes."""
     first, second, last = table.groups
-    law = pooled[:, :, None] * last.mass
-    row, column, number = np.indices(law.shape).reshape(3, -1)
+    joint = pooled[:, :, None] * last.mass
+    row, column, number = np.indices(joint.shape).reshape(3, -1)
     a, b = (interval_of(g.edges, (cut[1:] + cut[:-1]) / 2) for g, cut in zip((first, second), cuts, strict=True))
     coarse = (a[row] * second.count + b[column]) * last.count + number
     if table.empty is not None:
-        law = np.where(table.empty.ravel()[coarse], 0.0, law.ravel()).reshape(law.shape)
+        joint = np.where(table.empty.ravel()[coarse], 0.0, joint.ravel()).reshape(joint.shape)
     margins = [
         GridTable(cells=at * last.count + number, observed=np.diff(cdf).T * last.mass)
         for at, cdf in ((row, below[0]), (column, below[1]))
     ]
-    law = move_to_tables(law, [GridTable(cells=row * pooled.shape[1] + column, observed=pooled), *margins])
+    joint = move_to_tables(joint, [GridTable(cells=row * pooled.shape[1] + column, observed=pooled), *margins])
     seen = GridTable(cells=coarse, observed=table.counts / rows, variance=(table.sigma / rows) ** 2)
-    return estimate_on_grid(law, [seen], margins, LEAST_STRENGTH)
+    return estimate_on_grid(joint, [seen], margins, LEAST_STRENGTH)
 
 
 def _class_margin(link: Edge, classes: Floats, cuts: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """The DP vine estimated from measurements: margins, pairs and tree one as measured, everything deeper made from them.
 
 Each function is one stage of the estimate, in the order in which measurements arrive; `sklar.methods.vine.ask` uses the
-first ones to decide what to ask next. Nothing here asks for anything.
+first ones to decide what to ask next. Nothing here requests anything.
 """
 
 from __future__ import annotations
@@ -25,11 +25,17 @@ from sklar.methods.vine.nulls import link_again, link_nulls, null_tables
 from sklar.methods.vine.options import VineOptions, depth_of
 from sklar.methods.vine.pairs import PAIRS
 from sklar.methods.vine.planner import PLANNED
-from sklar.methods.vine.prior import Leaning, pool_margins
+from sklar.methods.vine.prior import PriorTables, pool_margins
 from sklar.methods.vine.products import released_products
 from sklar.methods.vine.stages import Stages, cut_stages, has_few_rows, total_stage
 from sklar.methods.vine.structure import Structure, find_structure, keep_to_rules
-from sklar.methods.vine.sums import CORRELATIONS, Correlations, doubt, estimate_correlations, sharpen
+from sklar.methods.vine.sums import (
+    CORRELATIONS,
+    Correlations,
+    combine_with_tables,
+    estimate_correlations,
+    inflate_variance,
+)
 from sklar.methods.vine.tree import TARGET, TREE, TRIPLES, choose_tree, fit_tree
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.dependence import estimate_dependence
@@ -144,7 +150,7 @@ def correlations_of(evidence: Evidence[VineOptions]) -> Correlations:
     (stream,) = evidence.setting.generator().spawn(1)
     rows, measured = rows_of(evidence), evidence.measured(CORRELATIONS)
     known = estimate_correlations(measured, evidence.setting.schema, axes_of(evidence), rows, stream)
-    return doubt(known, measured_pairs(evidence), rows)
+    return inflate_variance(known, measured_pairs(evidence), rows)
 
 
 def halves_of(evidence: Evidence[VineOptions]) -> tuple[MeasuredTable, ...]:
@@ -154,12 +160,12 @@ def halves_of(evidence: Evidence[VineOptions]) -> tuple[MeasuredTable, ...]:
 
 
 @remembered
-def leaning_of(evidence: Evidence[VineOptions]) -> Leaning | None:
+def prior_tables_of(evidence: Evidence[VineOptions]) -> PriorTables | None:
     """Return the comparison with a public table, if there is one."""
     if evidence.setting.prior is None:
         return None
     pooled = pool_margins(measured_pairs(evidence), rows_of(evidence))
-    return Leaning(prior=evidence.setting.prior, axes=axes_of(evidence), rows=rows_of(evidence), pooled=pooled)
+    return PriorTables(prior=evidence.setting.prior, axes=axes_of(evidence), rows=rows_of(evidence), pooled=pooled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -174,13 +180,13 @@ class _Pairs:
 @remembered
 def pairs_of(evidence: Evidence[VineOptions]) -> _Pairs:
     """Return the tables of pairs after everything that is known about them beside their counts."""
-    leaning, rows, pairs = leaning_of(evidence), rows_of(evidence), measured_pairs(evidence)
+    prior_tables, rows, pairs = prior_tables_of(evidence), rows_of(evidence), measured_pairs(evidence)
     public: Sequence[MeasuredTable] = ()
-    if leaning is not None:
-        pairs, phis = leaning.lean(pairs)
-        public = leaning.finer(pairs, phis)
+    if prior_tables is not None:
+        pairs, phis = prior_tables.shrink_to_prior(pairs)
+        public = prior_tables.finer(pairs, phis)
     pairs = structure_of(evidence).excluded(link_nulls(pairs, rows))
-    return _Pairs(tables=pairs, sharp=sharpen(correlations_of(evidence), pairs, rows), public=public)
+    return _Pairs(tables=pairs, sharp=combine_with_tables(correlations_of(evidence), pairs, rows), public=public)
 
 
 @remembered
@@ -195,9 +201,9 @@ def strengths_of(evidence: Evidence[VineOptions]) -> dict[tuple[int, int], float
 @remembered
 def fine_of(evidence: Evidence[VineOptions]) -> tuple[MeasuredTable, ...]:
     """Return the finer tables of tree one."""
-    leaning, rows = leaning_of(evidence), rows_of(evidence)
+    prior_tables, rows = prior_tables_of(evidence), rows_of(evidence)
     fine = read_tables(axes_of(evidence), evidence.measured(TREE), rows)
-    fine = fine if leaning is None else leaning.lean(fine)[0]
+    fine = fine if prior_tables is None else prior_tables.shrink_to_prior(fine)[0]
     return structure_of(evidence).excluded(link_again(fine, pairs_of(evidence).tables, rows))
 
 
@@ -206,9 +212,9 @@ def target_tables_of(evidence: Evidence[VineOptions]) -> tuple[MeasuredTable, ..
     """Return the tables with a declared target: fine ones of each column, coarse ones of each pair."""
     if stages_of(evidence).links_target:
         return ()
-    axes, rows, leaning = axes_of(evidence), rows_of(evidence), leaning_of(evidence)
+    axes, rows, prior_tables = axes_of(evidence), rows_of(evidence), prior_tables_of(evidence)
     links, triples = (read_tables(axes, evidence.measured(label), rows) for label in (TARGET, TRIPLES))
-    return (*links, *triples) if leaning is None else leaning.lean((*links, *triples))[0]
+    return (*links, *triples) if prior_tables is None else prior_tables.shrink_to_prior((*links, *triples))[0]
 
 
 def estimate(evidence: Evidence[VineOptions]) -> TableModel:
@@ -223,10 +229,10 @@ def estimate(evidence: Evidence[VineOptions]) -> TableModel:
 
 
 def _with_pairs_again(evidence: Evidence[VineOptions]) -> Evidence[VineOptions]:
-    """Return the evidence with the pairs that were measured again pooled; what depends on pairs is computed anew."""
+    """Return the evidence with the pairs that were measured again pooled; what depends on pairs is computed again."""
     again = {one.query.columns: one for one in evidence.measured(PLANNED)}
     pairs = tuple(pool_measurements(one, again.get(one.query.columns)) for one in evidence.measured(PAIRS))
-    known = forget_results(evidence, measured_pairs, correlations_of, leaning_of, pairs_of, fine_of)
+    known = forget_results(evidence, measured_pairs, correlations_of, prior_tables_of, pairs_of, fine_of)
     return Evidence(setting=evidence.setting, releases={**evidence.releases, PAIRS: pairs}, known=known)
 
 
@@ -255,14 +261,17 @@ def estimate_vine(evidence: Evidence[VineOptions], planned: Sequence[MeasuredTab
     target, extra, pairs = target_of(evidence), target_tables_of(evidence), pairs_of(evidence)
     rng, structure, fine = setting.generator(), structure_of(evidence), fine_of(evidence)
     rng.spawn(1)  # the first child simulates for `correlations_of`: what is drawn here are others
-    depth, told = depth_of(setting.schema, setting.options), None if target is None else target_tables(target, extra)
-    finest = sharpen(correlations_of(evidence), fine, rows)
-    if told is None:
+    depth, by_target = (
+        depth_of(setting.schema, setting.options),
+        None if target is None else target_tables(target, extra),
+    )
+    finest = combine_with_tables(correlations_of(evidence), fine, rows)
+    if by_target is None:
         vine = _grow(axes, pairs.sharp, finest, rows, depth, rng)
     else:
-        among = {pair: strength for pair, strength in strengths_of(evidence).items() if told.target not in pair}
+        among = {pair: strength for pair, strength in strengths_of(evidence).items() if by_target.target not in pair}
         tree = choose_tree(len(axes), among)
-        vine = _grow_by_class(axes, pairs.sharp, finest, tree, told, rows, depth, rng)
+        vine = _grow_by_class(axes, pairs.sharp, finest, tree, by_target, rows, depth, rng)
     calibrated = Calibrated(calibration=NO_TILT, strength=0.0)
     if setting.options.calibration and len(axes) > 1:
         nulls = null_tables(axes, pairs.tables, fine, rows)
@@ -290,17 +299,19 @@ def _estimate_few_rows(evidence: Evidence[VineOptions]) -> TableModel:
     setting, measured = evidence.setting, FEW_ROWS.estimate(evidence)
     if setting.prior is not None:
         axes = lay_out_axes(setting.schema, measured.layout.margins, {})
-        leaning = Leaning(prior=setting.prior, axes=axes, rows=max(measured.layout.rows, 1.0))
-        if not leaning.contradicted(released_products(measured)):
-            return lean_few_rows(setting, leaning, measured)
+        prior_tables = PriorTables(prior=setting.prior, axes=axes, rows=max(measured.layout.rows, 1.0))
+        if not prior_tables.contradicted(released_products(measured)):
+            return estimate_few_rows_with_prior(setting, prior_tables, measured)
     return fit_measured(measured, setting.generator())
 
 
-def lean_few_rows(setting: Setting[VineOptions], leaning: Leaning, measured: MeasuredFewRows) -> VineModel:
-    """Fit a vine of the public table's dependence, moved as far as the few sums that were measured contradict it."""
-    margins, rows, axes = measured.layout.margins, leaning.rows, leaning.axes
+def estimate_few_rows_with_prior(
+    setting: Setting[VineOptions], prior_tables: PriorTables, measured: MeasuredFewRows
+) -> VineModel:
+    """Fit a vine of the public table's dependence, moved towards the few sums that were measured."""
+    margins, rows, axes = measured.layout.margins, prior_tables.rows, prior_tables.axes
     structure, rng = find_structure(setting.schema, axes), setting.generator()
-    pairs = structure.excluded(link_nulls(leaning.from_products(released_products(measured)), rows))
+    pairs = structure.excluded(link_nulls(prior_tables.from_products(released_products(measured)), rows))
     forest = choose_tree(
         len(axes), {(t.columns[0], t.columns[1]): estimate_dependence(t.as_pair, rows, t.facts) for t in pairs}
     )
@@ -340,7 +351,7 @@ def _grow_by_class(
     pairs: Sequence[MeasuredTable],
     fine: Sequence[MeasuredTable],
     tree: Sequence[tuple[int, int]],
-    told: TargetTables,
+    by_target: TargetTables,
     rows: float,
     depth: int,
     rng: np.random.Generator,
@@ -348,9 +359,9 @@ def _grow_by_class(
     """Fit a vine with the target as the root of all trees; the given tree, of the other columns, comes second."""
     chain = Vine(size=len(axes), trees=(fit_tree(axes, fine, pairs, rows),))
     best = {table.columns: table for table in (*pairs, *fine)}
-    vine = root_at_target(axes, chain, [best[pair] for pair in tree], told, rows, rng)
+    vine = root_at_target(axes, chain, [best[pair] for pair in tree], by_target, rows, rng)
     tables = {(t.columns[0], t.columns[1]): t.as_pair for t in pairs}
-    return grow(vine, tables, _eligible(axes), rows, depth + 1, rng, told.by_class)
+    return grow(vine, tables, _eligible(axes), rows, depth + 1, rng, by_target.by_class)
 
 
 def _eligible(axes: Sequence[VineAxis]) -> frozenset[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sklar.methods.method import Method
 from sklar.methods.vine.ask import ask
 from sklar.methods.vine.estimate import estimate, estimate_margins
-from sklar.methods.vine.options import VineOptions, check_options, settle_options
+from sklar.methods.vine.options import VineOptions, check_options, resolve_options
 from sklar.methods.vine.pairs import chooses_pairs
 from sklar.methods.vine.stages import expect_vine, outline_vine
 
@@ -22,5 +22,5 @@ VINE = Method(
     takes_target=True,
     takes_prior=True,
     check=check_options,
-    settle=settle_options,
+    resolve=resolve_options,
 )

@@ -16,12 +16,12 @@ CLEAR = 2.0
 
 
 def link_nulls(pairs: Sequence[MeasuredTable], rows: float) -> tuple[MeasuredTable, ...]:
-    """The tables of pairs, each with what it tells about nulls of its columns that come together."""
+    """The tables of pairs, each with what it shows about joint nulls of its columns."""
     return tuple(replace(table, nulls=_read(table, rows)) for table in pairs)
 
 
 def link_again(fine: Sequence[MeasuredTable], pairs: Sequence[MeasuredTable], rows: float) -> tuple[MeasuredTable, ...]:
-    """Finer tables of some of the pairs, with what they tell themselves added to what is known."""
+    """Finer tables of some of the pairs, with what they show added to what is known."""
     known = {table.columns: table.nulls for table in pairs}
     linked: list[MeasuredTable] = []
     for table in fine:
@@ -54,5 +54,5 @@ def _null_groups(axis: VineAxis) -> Groups:
 def _two_by_two(pair: tuple[int, int], groups: tuple[Groups, Groups], excess: NullExcess, rows: float) -> MeasuredTable:
     counts = rows * np.outer(groups[0].mass, groups[1].mass) + excess.expected * np.array([[1.0, -1.0], [-1.0, 1.0]])
     return MeasuredTable(
-        columns=pair, groups=groups, counts=counts, sigma=float(np.sqrt(excess.variance)), told="derived"
+        columns=pair, groups=groups, counts=counts, sigma=float(np.sqrt(excess.variance)), content="derived"
     )

@@ -20,14 +20,14 @@ they mislead. Chosen on the tables of benchmarks/RESULTS.md."""
 CELL_POWER = 0.33
 """Tables of pairs get budget in proportion to this power of their number of cells; the optimum is flat."""
 MOVED, SPARED = 1.4, 0.18
-"""MOVED times what whole tables of pairs tell of margins, beyond SPARED (that of ten by ten groups), goes from pairs to
-margins. Chosen on adult, compas and tail6 with pairs measured as interactions; the optimum is flat."""
+"""MOVED times the part of tables of pairs that measures margins, beyond SPARED (that of ten by ten groups), goes from
+pairs to margins. Chosen on adult, compas and tail6 with pairs measured as interactions; the optimum is flat."""
 MOST_GROUPS = 1_024
-"""Groups of a column in a pair table that may be asked for: a table of two such columns has a million cells."""
+"""Groups of a column in a pair table that may be requested: a table of two such columns has a million cells."""
 MAX_WORKLOAD_COLUMNS = 40
 """With more columns not all pairs are measured, and nothing is planned after a first model."""
 PAIRS_SHARE = 4 / 7
-"""Of pairs without a target; also what the number of groups that tables can bear is reckoned with."""
+"""Share of pairs without a target; also used for the number of groups that tables support."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ pairs, and showed no gain in prediction."""
 FEW_ROWS_WITH_TARGET = VineShares(margins=0.30, pairs=0.28, tree=0.06, target=0.30, halves=0.06)
 """Below: one table of each column with the target, in the place of the pair and of the fine one, and each pair of
 columns with the target, all cut in two. Chosen on HMEQ, 3,000 rows of Adult and of compas, three seeds; what prediction
-gains is .02 of AUC or so on fresh ones. Halves tell how dependence differs between classes: on sim20 at epsilon 10 the
+gains is .02 of AUC or so on fresh ones. Halves show how dependence differs between classes: on sim20 at epsilon 10 the
 AUC rises from .70 to .86 (few rows of many columns; 25% of pairs), on HMEQ at epsilon 1 by .01, at the same error of
 pairs."""
 
@@ -61,9 +61,10 @@ class VineOptions:
         shares: budget for margins, pairs and tree one (and, with a target, for its fine tables and its triples).
         depth: largest number of trees; those after the first cost nothing. By default 6, or up to 12 where no column is
             nominal: the deeper trees speak about ordered columns only, and given many others they mislead.
-        groups: most groups of a category and of a number in a pair table; as many as the noise bears, up to these.
+        groups: most groups of a category and of a number in a pair table; the number that the noise supports, up to
+            these.
         calibration: whether the vine is tilted towards all released tables.
-        sums: share of the budget for sums that tell correlations; from the noise by default.
+        sums: share of the budget for sums that measure correlations; from the noise by default.
         target: a column that users will predict; budget moves to its tables.
         workload: sets of two or three columns whose joint distributions matter, as texts of names separated by spaces;
             `*` stands for any column ("region * *"). Without it all pairs and triples count. Needs Gaussian noise.
@@ -112,7 +113,7 @@ def _check_workload(columns: Sequence[str], options: VineOptions) -> None:
             raise UsageError(f"a set of a workload has two or three different columns; {pattern!r} was given")
 
 
-def settle_options(options: VineOptions, budget: Budget) -> VineOptions:
+def resolve_options(options: VineOptions, budget: Budget) -> VineOptions:
     """Refuse what needs Gaussian noise where a pure epsilon allows none."""
     if options.workload is not None and budget.pure:
         raise UsageError("a workload needs Gaussian noise, hence a delta above 0")
@@ -149,7 +150,7 @@ def depth_of(schema: Schema, options: VineOptions) -> int:
 
 
 def scored_columns(schema: Schema) -> tuple[int, ...]:
-    """Columns whose order has a meaning, as far as the schema tells: ordered ones, and those of two values."""
+    """Columns whose order has a meaning, by the schema: ordered ones, and those of two values."""
     return tuple(
         j
         for j, name in enumerate(schema.modelled)
@@ -157,8 +158,8 @@ def scored_columns(schema: Schema) -> tuple[int, ...]:
     )
 
 
-def told_by_sums(schema: Schema) -> float:
-    """The part of all pairs of columns whose dependence sums of scores can tell."""
+def scored_pair_share(schema: Schema) -> float:
+    """Return the part of all pairs of columns whose dependence score sums measure."""
     columns, scored = len(schema.modelled), len(scored_columns(schema))
     return scored * (scored - 1) / max(columns * (columns - 1), 1)
 
@@ -177,12 +178,12 @@ def budget_shares(schema: Schema, options: VineOptions, *, gaussian: bool, few_r
     shares = VineShares(**{name: share / sum(given) for name, share in zip(names, given, strict=False)})
     if options.shares is not None or not gaussian:
         return shares
-    moved = shares.pairs * MOVED * max(0.0, told_of_margins(schema, options) - SPARED)
+    moved = shares.pairs * MOVED * max(0.0, margin_share_of_tables(schema, options) - SPARED)
     return replace(shares, margins=shares.margins + moved, pairs=shares.pairs - moved)
 
 
-def told_of_margins(schema: Schema, options: VineOptions) -> float:
-    """What part of whole tables of all pairs would tell margins, by the groups that the schema lets columns have.
+def margin_share_of_tables(schema: Schema, options: VineOptions) -> float:
+    """Return the part of tables of all pairs that measures margins, by the groups that the schema permits.
 
     A table of K x L cells measures the margins of its columns with (1 - 1/K) / L + (1 - 1/L) / K of its budget.
     """

@@ -22,20 +22,20 @@ from sklar.release.counts import interaction_sensitivity
 from sklar.release.lookups import freeze_partition
 
 ROWS_PER_CELL = 1.5
-"""A table of K x K cells is worth its noise while a cell holds this many standard deviations on average."""
+"""Standard deviations of noise that a cell of a table holds on average; tables get as many cells as that permits."""
 
 
 EVERY_CELL = 0
 """Stands for no limit on the number of groups."""
 
 
-def resolution(rows: float, sigma: float) -> float:
-    """K = sqrt(rows / (1.5 sigma)): the number of groups per axis that a square table can bear."""
+def supported_groups(rows: float, sigma: float) -> float:
+    """K = sqrt(rows / (1.5 sigma)): the number of groups per axis that a square table supports."""
     return float(np.sqrt(max(rows, 0.0) / (ROWS_PER_CELL * sigma)))
 
 
 def counts_every_cell(axes: Sequence[VineAxis], most: float) -> bool:
-    """Whether a table of all cells of two columns is worth its noise: no more cells than a square table may have.
+    """Return whether a table of all cells of two columns exceeds its noise: no more cells than a square table may have.
 
     Coarser groups would hide what repeats from value to value, such as a quarter that follows from a date. Groups of a
     hierarchy are its nodes in any case.
@@ -45,20 +45,20 @@ def counts_every_cell(axes: Sequence[VineAxis], most: float) -> bool:
 
 
 class PairGroups:
-    """Groups of the columns in coarse pair tables: as many as a square table can bear, and of labels, which have no
-    order to lean on, more beside a column that has few. Columns have one partition for each number of groups.
+    """Groups of the columns in coarse pair tables: the number that a square table supports, and of labels, which have
+    no order, more beside a column that has few. Columns have one partition for each number of groups.
     """
 
     def __init__(self, axes: Sequence[VineAxis], sigma: float, rows: float, most: tuple[int, int]):
         self._axes, self._sigma, self._rows, self._nominal = axes, sigma, rows, most[0]
-        self._square = int(np.clip(resolution(rows, sigma), 2, most[0]))
+        self._square = int(np.clip(supported_groups(rows, sigma), 2, most[0]))
         self._known: dict[tuple[int, int], Groups] = {}
         limits = (min(self._square, most[1]) if axis.numeric else self._square for axis in axes)
         self.square = tuple(self._groups(column, limit) for column, limit in enumerate(limits))
 
     def of_pair(self, first: int, second: int) -> tuple[Groups, Groups]:
-        """The groups of two columns in their table: all of their cells, where these are worth their noise."""
-        if counts_every_cell((self._axes[first], self._axes[second]), resolution(self._rows, self._sigma)):
+        """The groups of two columns in their table: all of their cells, where these exceed their noise."""
+        if counts_every_cell((self._axes[first], self._axes[second]), supported_groups(self._rows, self._sigma)):
             return self._every_cell(first), self._every_cell(second)
         return self._beside(first, second), self._beside(second, first)
 
@@ -103,7 +103,7 @@ def share_out(
     """Split an allowance over tables, of counts or of interactions, by their number of cells."""
     shapes = [tuple(group.count for group in groups) for _, groups in tables]
     size = np.array([float(math.prod(shape)) for shape in shapes]) ** CELL_POWER
-    # A hair less than the whole, so that rounding never asks for more than the allowance.
+    # Slightly less than the whole, so that rounding never exceeds the allowance.
     share = (1 - 1e-9) * size / size.sum() if len(size) else size
     noise = interaction_noise if interactions else _count_noise
     return [
@@ -144,7 +144,7 @@ def pairs_to_measure(columns: int) -> int:
 
 
 def affordable_pairs(allowance: Allowance, unit: Unit, rows: float, wanted: int) -> int:
-    """The most pairs whose tables can still bear five groups a side, at least one."""
+    """Return the largest number of pairs whose tables support five groups a side, at least one."""
     pairs = max(wanted, 1)
     while pairs > 1 and rows < USEFUL_GROUPS**2 * ROWS_PER_CELL * allowance.noise(unit, tables=pairs).std:
         pairs = max(int(pairs * 0.8), 1)
@@ -184,11 +184,11 @@ def choose_pairs(
         axes: the columns.
         rows: (noisy) number of rows.
         picks: number of pairs wanted.
-        always: a column all of whose pairs are measured without asking (a declared target), or None.
+        always: a column all of whose pairs are always measured (a declared target), or None.
     """
     groups = [axis.groups(CHOICE_GROUPS, 0.0, rows) for axis in axes]
     given = [] if always is None else _with(always, groups)
-    candidates = [pair for pair in combinations(_liveliest(groups), 2) if always not in pair]
+    candidates = [pair for pair in combinations(_most_even_columns(groups), 2) if always not in pair]
     picks = min(picks - len(given), len(candidates))
     if picks <= 0:
         kept = given[: max(picks + len(given), 0)] or given
@@ -208,8 +208,9 @@ def _with(column: int, groups: Sequence[Groups]) -> list[tuple[int, int]]:
     return [(min(j, column), max(j, column)) for j in others]
 
 
-def _liveliest(groups: Sequence[Groups]) -> list[int]:
-    """Columns worth asking about: not constant, and at most `CANDIDATE_COLUMNS`, those of largest Gini index first."""
+def _most_even_columns(groups: Sequence[Groups]) -> list[int]:
+    """Return columns that can depend on others: not constant, and at most `CANDIDATE_COLUMNS`, those of largest Gini
+    index first."""
     spread = np.array([1.0 - np.sum(group.mass**2) for group in groups])
     order = np.argsort(-spread, kind="stable")[:CANDIDATE_COLUMNS]
     return sorted(int(j) for j in order if groups[j].count > 1)

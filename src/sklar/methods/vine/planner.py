@@ -47,7 +47,7 @@ by precision, so that what pairs get later is not lost. Shares of .01 to .05 for
 reserve, differ by less than fits with other noise do on two tables of the American Community Survey."""
 WORKLOAD_MARGINS, WORKLOAD_TREE = 0.75, 0.5
 """Parts of their budgets that margins and tree one keep where a workload says which tables matter; the rest goes to the
-reserve. On the American Community Survey's family set this is worth 3 points of k-marginal at epsilon 10 and 8 at 1."""
+reserve. On the American Community Survey's family set this gains 3 points of k-marginal at epsilon 10 and 8 at 1."""
 MAX_DISTANCE_NOISE = 0.06
 """Standard deviation of one distance, as a fraction of the rows, above which nothing is planned: noise would choose the
 tables. Known before anything is spent. compas and OFP at epsilon 1 (.1 and more) lose 2 to 10% of the error of pairs by
@@ -270,7 +270,7 @@ def shrink_distances(noisy: Floats, sigma: float, candidates: Sequence[Candidate
     """Shrink noisy distances towards those of tables of their kind (order and level), by empirical Bayes.
 
     A kind's distances are taken to grow with the square root of the cells; their spread beyond the noise decides how
-    far single ones are believed. No distance is below one row.
+    much single ones count. No distance is below one row.
     """
     root = np.sqrt([float(one.cells) for one in candidates])
     kinds = np.array([one.level for one in candidates])
@@ -314,7 +314,7 @@ def split_reserve(
 def _buy(
     net: Floats, candidates: Sequence[CandidateTable], sets: Mapping[Columns, Sequence[int]], budgets: Floats
 ) -> tuple[list[int], list[float]]:
-    """Return the best table of each set of columns that is worth its price, and what is spent on each."""
+    """Return the best table of each set of columns whose gain exceeds its price, and what is spent on each."""
     best = net.max(axis=1)
     wanted = [max(own, key=lambda number: best[number]) for own in sets.values()]
     wanted = sorted((number for number in wanted if best[number] > 0), key=lambda number: -best[number])
@@ -328,7 +328,7 @@ def _gains(
     candidates: Sequence[CandidateTable], distances: Floats, moved: Floats, weights: Mapping[Columns, float],
     budgets: Floats,
 ) -> Floats:  # fmt: skip
-    """Return by how many weighted rows of distance each candidate (row) is worth each budget (column)."""
+    """Return the gain of each candidate (row) at each budget (column), in weighted rows of distance."""
     cells = np.array([float(one.cells) for one in candidates])
     precision = 2 * budgets / moved[:, None] * ((distances / (MEAN_ABSOLUTE * cells)) ** 2)[:, None]
     left = distances[:, None] / np.sqrt(1 + precision)
@@ -371,6 +371,6 @@ def weigh_workload(names: Sequence[str], workload: Sequence[str] | None) -> dict
 
 
 def _matches(pattern: Sequence[str], own: Columns, names: Sequence[str]) -> bool:
-    """Return whether a set of columns has all names of a pattern, and as many columns."""
+    """Return whether a set of columns has all names of a pattern, and its number of columns."""
     named = {name for name in pattern if name != "*"}
     return len(pattern) == len(own) and named <= {names[column] for column in own}

@@ -10,23 +10,23 @@ from itertools import combinations
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.methods.prior import compare_table, expected_table, lean_all, least_phi
+from sklar.methods.prior import compare_table, expected_table, least_phi, shrink_all_to_prior
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.methods.vine.products import Product, by_pair
-from sklar.model.leaning import Confronted, beyond_noise, lean, share_spread
 from sklar.model.pairs.copula import fit_margins
 from sklar.model.pairs.grouping import Groups, base_lookup, value_tops
 from sklar.model.pairs.interactions import noisy_dimensions, with_margins
+from sklar.model.prior_comparison import PriorComparison, beyond_noise, share_spread, shrink_to_prior
 from sklar.schema.prior import PublicPrior
 
 PRIOR_GROUPS = 12
-"""Groups a side of tables of pairs that a public table tells. With 24 a good prior is worth a percent more, and a
+"""Groups a side of tables of pairs that a public table fills. With 24 a good prior gains a percent more, and a
 biased one of 2,000 rows costs 4% more: its finest cells hold chance."""
 
 UNTESTED = 0.1
-"""What a row of a public table is worth where nothing was released that could bear out its dependence."""
+"""Weight of a row of a public table whose dependence no measurement can confirm."""
 LEAST_PHI = 0.01
-"""A margin can be known this much better than from as many rows as there are, where much noise was saved."""
+"""A margin can be known this much better than from the rows of the table, where much noise was saved."""
 CONTRADICTED = 8.0
 """Standard deviations of chi-square beyond which the dependence of a public table is left alone where rows are few. On
 half of HMEQ at epsilon 1 the other half has -1 to 3, a tilted one 12 to 21, and one without dependence 30 to 40."""
@@ -37,12 +37,13 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Leaning:
+class PriorTables:
     """A public table beside the axes of a fit.
 
     Attributes:
         rows: (noisy) number of rows.
-        pooled: What tables of pairs tell of the margins, by column: groups, and masses between theirs and the axis's.
+        pooled: What tables of pairs measure of the margins, by column: groups, and masses between theirs and the
+            axis's.
     """
 
     prior: PublicPrior
@@ -65,8 +66,8 @@ class Leaning:
         masses = self.masses(columns[0], groups[0]), self.masses(columns[1], groups[1])
         return expected_table(self.prior, (axes[0].name, axes[1].name), lookups, masses)
 
-    def lean(self, tables: Sequence[MeasuredTable]) -> tuple[tuple[MeasuredTable, ...], dict[Pair, float]]:
-        """The tables, those of pairs leaned on the public table; and the phi of each pair."""
+    def shrink_to_prior(self, tables: Sequence[MeasuredTable]) -> tuple[tuple[MeasuredTable, ...], dict[Pair, float]]:
+        """The tables, those of pairs shrunk to the public table; and the phi of each pair."""
         found = {
             k: expected
             for k, table in enumerate(tables)
@@ -77,18 +78,18 @@ class Leaning:
             compare_table(self.prior, expected, made[k].counts, made[k].sigma, self.rows, free=_free(made[k]))
             for k, expected in found.items()
         ]
-        leaned = dict(zip(found, lean_all(self.prior, compared, self.rows), strict=True))
-        for k, one in leaned.items():
+        shrunk = dict(zip(found, shrink_all_to_prior(self.prior, compared, self.rows), strict=True))
+        for k, one in shrunk.items():
             made[k] = replace(made[k], counts=self.rows * one.mean, sigma=self.rows * float(np.sqrt(one.variance)))
-        return tuple(made), {(tables[k].columns[0], tables[k].columns[1]): one.phi for k, one in leaned.items()}
+        return tuple(made), {(tables[k].columns[0], tables[k].columns[1]): one.phi for k, one in shrunk.items()}
 
     def _with_margins(self, table: MeasuredTable) -> MeasuredTable:
         """The interactions of a pair with the pooled margins.
 
-        All tables of a column are trusted more once they are leaned, and would repeat the error of one margin.
+        All tables of a column are trusted more once they are shrunk, and would repeat the error of one margin.
         """
         first, second = (self.masses(column, own) for column, own in zip(table.columns, table.groups, strict=True))
-        return replace(table, counts=with_margins(table.counts, self.rows, (first, second)), told="interaction")
+        return replace(table, counts=with_margins(table.counts, self.rows, (first, second)), content="interaction")
 
     def finer(self, pairs: Sequence[MeasuredTable], phis: Mapping[Pair, float]) -> list[MeasuredTable]:
         """Fine tables of all pairs that the public table has, moved to what is known of the coarse ones."""
@@ -112,7 +113,8 @@ class Leaning:
     def contradicted(self, products: Sequence[Product]) -> bool:
         """Whether products of scores rule out that the dependence of the public table is that of the population.
 
-        By chi-square: if they are of one population, the squared gaps, each over its variance, sum up to their number.
+        By chi-square: if they are of one population, the squared differences, each over its variance, sum up to their
+        number.
         """
         groups = [axis.groups(PRIOR_GROUPS, 0.0, self.rows) for axis in self.axes]
         least = least_phi(self.prior, self.rows)
@@ -126,13 +128,13 @@ class Leaning:
         return sum(squares) - len(squares) > CONTRADICTED * np.sqrt(2 * max(len(squares), 1))
 
     def from_products(self, products: Sequence[Product]) -> tuple[MeasuredTable, ...]:
-        """Fine tables of all pairs from what the public table expects and products of scores tell.
+        """Fine tables of all pairs from what the public table expects and what products of scores measure.
 
         Of pairs that it lacks independence is expected.
         """
         groups = [axis.groups(PRIOR_GROUPS, 0.0, self.rows) for axis in self.axes]
         pairs = [p for p in combinations(range(len(self.axes)), 2) if min(groups[p[0]].count, groups[p[1]].count) > 1]
-        told = by_pair(products)
+        content = by_pair(products)
         tables = {p: self.expected(p, (groups[p[0]], groups[p[1]])) for p in pairs}
         filled = {
             p: np.outer(groups[p[0]].mass, groups[p[1]].mass) if table is None else table for p, table in tables.items()
@@ -140,16 +142,18 @@ class Leaning:
         phis: dict[Pair, float] = {}
         for known in (True, False):
             chosen = [p for p in pairs if (tables[p] is not None) == known]
-            places = [(p, k) for p in chosen for k in told.get(p, ())]
+            places = [(p, k) for p in chosen for k in content.get(p, ())]
             lines = [_Line.of(products[k], self.axes, (groups[p[0]], groups[p[1]])) for p, k in places]
             compared = [line.beside(filled[p]) for line, (p, _) in zip(lines, places, strict=True)]
             least = least_phi(self.prior, self.rows) if known else 1 / self.rows
-            worth: dict[Pair, list[float]] = {}
-            for line, one, before, (p, _) in zip(lines, lean(compared, least), compared, places, strict=True):
+            sizes: dict[Pair, list[float]] = {}
+            for line, one, before, (p, _) in zip(
+                lines, shrink_to_prior(compared, least), compared, places, strict=True
+            ):
                 filled[p] = filled[p] + float(one.mean[0] - before.expected[0]) * line.direction
-                worth.setdefault(p, []).append(1 / one.phi)
-            usual = float(np.mean([w for several in worth.values() for w in several])) if worth else UNTESTED / least
-            phis |= {p: 1 / float(np.mean(worth.get(p, [usual]))) for p in chosen}
+                sizes.setdefault(p, []).append(1 / one.phi)
+            usual = float(np.mean([w for several in sizes.values() for w in several])) if sizes else UNTESTED / least
+            phis |= {p: 1 / float(np.mean(sizes.get(p, [usual]))) for p in chosen}
         return tuple(self._table(p, (groups[p[0]], groups[p[1]]), filled[p], phis[p]) for p in pairs)
 
     def _table(self, pair: Pair, groups: tuple[Groups, Groups], shares: Floats, phi: float) -> MeasuredTable:
@@ -157,11 +161,11 @@ class Leaning:
         sigma = self.rows * float(np.sqrt(np.mean(beyond_noise(phi, share_spread(whole, self.prior.rows)))))
         tops = value_tops(groups, (self.axes[pair[0]].top, self.axes[pair[1]].top))
         return MeasuredTable(
-            columns=pair, groups=groups, counts=self.rows * whole, sigma=sigma, told="derived", tops=tops
+            columns=pair, groups=groups, counts=self.rows * whole, sigma=sigma, content="derived", tops=tops
         )
 
     def _moved(self, expected: Floats, own: tuple[Groups, Groups], table: MeasuredTable) -> Floats:
-        """The fine table moved as far as what is known of a coarse one differs from what was expected of it."""
+        """The fine table moved by the ratio of a coarse one to what was expected of it."""
         columns, groups = (table.columns[0], table.columns[1]), (table.groups[0], table.groups[1])
         before = self.expected(columns, groups)
         assert before is not None
@@ -173,26 +177,30 @@ class Leaning:
 def pool_margins(tables: Sequence[MeasuredTable], rows: float) -> dict[int, tuple[Groups, Floats]]:
     """By column, the groups that most tables of counts of pairs have, and masses between the axis's and their own.
 
-    The axis's margin stands where a public table does in `sklar.model.leaning`: how far it is off is learned from all
-    columns.
+    The axis's margin stands where a public table does in `sklar.model.prior_comparison`: how far it is off is learned
+    from all columns.
     """
     sums: dict[int, dict[int, list[tuple[Groups, Floats, float]]]] = {}
     for table in tables:
-        if len(table.columns) != 2 or table.told != "counts":
+        if len(table.columns) != 2 or table.content != "counts":
             continue
         for axis, (column, own) in enumerate(zip(table.columns, table.groups, strict=True)):
-            told = own, table.counts.sum(axis=1 - axis) / rows, table.counts.shape[1 - axis] * (table.sigma / rows) ** 2
-            sums.setdefault(column, {}).setdefault(id(own), []).append(told)
+            content = (
+                own,
+                table.counts.sum(axis=1 - axis) / rows,
+                table.counts.shape[1 - axis] * (table.sigma / rows) ** 2,
+            )
+            sums.setdefault(column, {}).setdefault(id(own), []).append(content)
     chosen = {column: max(several.values(), key=len) for column, several in sums.items()}
-    compared: list[Confronted] = []
+    compared: list[PriorComparison] = []
     for several in chosen.values():
         weights = np.array([1 / variance for *_, variance in several])
         mean = np.average([shares for _, shares, _ in several], axis=0, weights=weights)
         mass = several[0][0].mass
         spread = share_spread(mass, rows)
-        compared.append(Confronted(observed=mean, expected=mass, variance=1 / float(weights.sum()), spread=spread))
-    leaned = lean(compared, LEAST_PHI / rows)
-    positive = [np.maximum(one.mean, LEAST_SHARE) for one in leaned]
+        compared.append(PriorComparison(observed=mean, expected=mass, variance=1 / float(weights.sum()), spread=spread))
+    shrunk = shrink_to_prior(compared, LEAST_PHI / rows)
+    positive = [np.maximum(one.mean, LEAST_SHARE) for one in shrunk]
     return {
         column: (several[0][0], masses / masses.sum())
         for (column, several), masses in zip(chosen.items(), positive, strict=True)
@@ -223,9 +231,9 @@ class _Line:
             spread=energy[0] * energy[1],
         )
 
-    def beside(self, shares: Floats) -> Confronted:
+    def beside(self, shares: Floats) -> PriorComparison:
         """The released product beside that of a table."""
-        return Confronted(
+        return PriorComparison(
             observed=np.array([self.product.mean]),
             expected=np.array([float(np.vdot(self.weights, shares))]),
             variance=self.product.variance,
@@ -236,7 +244,7 @@ class _Line:
 def _free(table: MeasuredTable) -> float:
     """The part of a table that was released: margins that were put in are also those that a public table is given."""
     shape = table.counts.shape
-    return noisy_dimensions(shape) / math.prod(shape) if table.told == "interaction" else 1.0
+    return noisy_dimensions(shape) / math.prod(shape) if table.content == "interaction" else 1.0
 
 
 def _group_means(scores: Floats, axis: VineAxis, groups: Groups) -> Floats:

@@ -1,7 +1,7 @@
 """The stages of the vine: what it measures, in order, and with which part of its allowance. `plan` and `fit` read this.
 
 The number of rows comes first, with a share of its own. Once it is known (released, public, or assumed by a plan), the
-rest of the allowance is cut: sums that tell correlations, then margins, pairs, tree one, and the tables of a target.
+rest of the allowance is cut: sums that measure correlations, then margins, pairs, tree one, and the tables of a target.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sklar.methods.vine.options import (
     VineOptions,
     budget_shares,
     scored_columns,
-    told_by_sums,
+    scored_pair_share,
 )
 from sklar.methods.vine.pairs import (
     CHOICE_SHARE,
@@ -32,7 +32,7 @@ from sklar.methods.vine.pairs import (
     chooses_pairs,
     interaction_noise,
     pairs_to_measure,
-    resolution,
+    supported_groups,
 )
 from sklar.methods.vine.planner import PlannedBudget, plan_budget, weigh_workload
 from sklar.methods.vine.sums import sums_share
@@ -42,18 +42,19 @@ from sklar.schema.table import Schema
 TOTAL_SHARE = 0.003
 """Share of the budget for the number of rows: its noise is a fraction of that of any table, so little is enough."""
 INTERACTIONS_FROM = 7.0
-"""Groups a side from which on pairs are asked for as interactions: a row moves them less than counts, but counts tell
+"""Groups a side from which on pairs are measured as interactions: a row moves them less than counts, but counts measure
 margins too. On 2,700 to 3,000 rows of hmeq and Adult (5.4 groups) interactions had 7% more error in margins and 1 to 2%
 in pairs; on compas (7.6) 5% less in pairs. Laplace noise gains nothing from them."""
-UNTOLD, TOLD = 0.80, 0.25
-"""Part of the needed groups from which on the vine is better than the model for few rows: UNTOLD where sums tell no
-pair, and TOLD more where they tell all. Drawn through 1,500 to 2,700 rows of Adult, compas and HMEQ: the direction is
-clear (2,000 rows of Adult: 10% less error of pairs by the vine), the numbers are rough."""
-NEARLY_TOLD = 0.95
-"""Part of all pairs that sums tell from which on, with a target, the model for few rows is used as long as tables with
-the target have no triples: it knows how correlations differ between classes. On 4,800 rows of 14 numbers of SUPPORT2
-(epsilon 1, two seeds) the AUC is .826 (vine .795) and the error of pairs the same; on sim20 at epsilon 10 .944 (.842),
-at 14% more error of pairs. Where a ninth of the pairs is not told (HMEQ), the vine is better."""
+MIN_RESOLUTION, EXTRA_RESOLUTION_WITH_SUMS = 0.80, 0.25
+"""Part of the needed groups from which on the vine is better than the model for few rows: MIN_RESOLUTION where sums
+measure no pair, and EXTRA_RESOLUTION_WITH_SUMS more where they measure all. Drawn through 1,500 to 2,700 rows of Adult,
+compas and HMEQ: the direction is clear (2,000 rows of Adult: 10% less error of pairs by the vine), the numbers are
+rough."""
+NEARLY_ALL_SCORED = 0.95
+"""Part of all pairs that sums measure from which on, with a target, the model for few rows is used as long as tables
+with the target have no triples: it knows how correlations differ between classes. On 4,800 rows of 14 numbers of
+SUPPORT2 (epsilon 1, two seeds) the AUC is .826 (vine .795) and the error of pairs the same; on sim20 at epsilon 10 .944
+(.842), at 14% more error of pairs. Where a ninth of the pairs has no sums (HMEQ), the vine is better."""
 NEEDED_GROUPS = 5.0
 """Groups a side that pair tables of columns with many values need; with fewer, the model for few rows is better."""
 
@@ -63,9 +64,10 @@ class Stages:
     """The parts of an allowance, one a stage.
 
     Attributes:
-        resolution: Groups a side that tables of all pairs could bear, if they got the share of a fit without a target.
-        interactions: Whether pairs are asked for as interactions rather than as counts.
-        sums: For the sums that tell correlations; None where they are not worth it.
+        resolution: Groups a side that tables of all pairs would support, if they got the share of a fit without a
+            target.
+        interactions: Whether pairs are measured as interactions rather than as counts.
+        sums: For the sums that measure correlations; None where tables measure these better.
         margins: For the histograms.
         pairs: For the tables of pairs, and for choosing them where there are too many.
         tree: For the finer tables of tree one.
@@ -105,19 +107,19 @@ def cut_stages(schema: Schema, options: VineOptions, allowance: Allowance, unit:
     """Cut what is left after the number of rows is known."""
     columns = len(schema.modelled)
     noise = allowance.part(PAIRS_SHARE).noise(unit, tables=max(pairs_to_measure(columns), 1))
-    bearable = resolution(rows, noise.std)
+    affordable = supported_groups(rows, noise.std)
     gaussian = allowance.measure == "rho"
-    few_rows = bearable < TRIPLES_FROM and columns > 2 and not chooses_pairs(columns)
+    few_rows = affordable < TRIPLES_FROM and columns > 2 and not chooses_pairs(columns)
     shares = budget_shares(schema, options, gaussian=gaussian, few_rows=few_rows)
-    share = sums_share(schema, options, bearable, rows)
+    share = sums_share(schema, options, affordable, rows)
     rest = allowance.part(1 - share)
     planned = None
     if gaussian and options.target is None and not chooses_pairs(columns):
         planned = plan_budget(weigh_workload(schema.modelled, options.workload), rest, shares, rows, unit)
         shares = shares if planned is None else planned.shares
     return Stages(
-        resolution=bearable,
-        interactions=gaussian and bearable >= INTERACTIONS_FROM,
+        resolution=affordable,
+        interactions=gaussian and affordable >= INTERACTIONS_FROM,
         sums=allowance.part(share) if share > 0 else None,
         margins=rest.part(shares.margins),
         pairs=rest.part(shares.pairs),
@@ -132,14 +134,15 @@ def cut_stages(schema: Schema, options: VineOptions, allowance: Allowance, unit:
 def has_few_rows(schema: Schema, stages: Stages) -> bool:
     """Whether pair tables with the groups that the columns need would hold too few rows for their noise.
 
-    A column needs five groups a side, or as many as it has values; less where sums tell few of the pairs, since then
-    the model for few rows has little to offer; more where they tell nearly all, and a target is declared.
+    A column needs five groups a side, or its number of values; less where sums measure few of the pairs, since then
+    the model for few rows has little to offer; more where they measure nearly all, and a target is declared.
     """
-    if stages.links_target and told_by_sums(schema) >= NEARLY_TOLD:
+    if stages.links_target and scored_pair_share(schema) >= NEARLY_ALL_SCORED:
         return True
     values = [schema[name].value_cells + (schema[name].null_code is not None) for name in schema.modelled]
     needed = float(np.mean(np.clip(values, 2, NEEDED_GROUPS)))
-    return len(values) > 2 and stages.resolution < needed * (UNTOLD + TOLD * told_by_sums(schema))
+    least = MIN_RESOLUTION + EXTRA_RESOLUTION_WITH_SUMS * scored_pair_share(schema)
+    return len(values) > 2 and stages.resolution < needed * least
 
 
 def outline_vine(
@@ -200,7 +203,7 @@ def _pairs(stages: Stages, unit: Unit, rows: int, columns: int, most: int) -> Ou
 
 def _square(label: str, tables: int, allowance: Allowance, unit: Unit, rows: int, most: int) -> Outline:
     noise: Noise = allowance.noise(unit, tables=tables)
-    groups = int(np.clip(resolution(rows, noise.std), 2, most))
+    groups = int(np.clip(supported_groups(rows, noise.std), 2, most))
     return Outline(label=label, tables=tables, cells=groups**2, noise=noise)
 
 

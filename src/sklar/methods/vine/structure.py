@@ -68,20 +68,20 @@ class Structure:
         return tuple(replace(table, possible=self.possible(table.columns, table.groups)) for table in tables)
 
     def tables(self, rows: float) -> list[MeasuredTable]:
-        """Tables that tell nothing but zeros, on the coarsest groups that tell them: all that groups of other tables,
-        or columns without a table, would miss."""
+        """Tables of structural zeros alone, on the coarsest groups that distinguish them: all that groups of other
+        tables, or columns without a table, would miss."""
         found: list[MeasuredTable] = []
         for about, zeros in self.zeros.items():
             empty, classes = shrink_table(zeros)
             if 1 < empty.size <= MOST_CELLS:
                 groups = tuple(Groups(lookup=one, edges=np.zeros(one.max() + 2)) for one in classes)
                 table = MeasuredTable(columns=about, groups=groups, counts=np.zeros(empty.shape), sigma=FREE * rows)
-                found.append(replace(table, told="derived", possible=1.0 - empty))
+                found.append(replace(table, content="derived", possible=1.0 - empty))
         return found
 
 
 def find_structure(schema: Schema, axes: Sequence[VineAxis]) -> Structure:
-    """The zeros of all rules on the columns, as far as their margin cells tell codes apart."""
+    """The zeros of all rules on the columns, where their margin cells distinguish codes."""
     places = {axis.name: column for column, axis in enumerate(axes)}
     zeros: dict[tuple[int, ...], Zeros] = {}
     for table in find_structural_zeros(schema, schema.rules):

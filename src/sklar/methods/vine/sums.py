@@ -12,7 +12,7 @@ from sklar.accounting.allowance import Allowance
 from sklar.methods.evidence import Measure, Setting
 from sklar.methods.few_rows.sums import read_moment, sum_request
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
-from sklar.methods.vine.options import VineOptions, scored_columns, told_by_sums
+from sklar.methods.vine.options import VineOptions, scored_columns, scored_pair_share
 from sklar.methods.vine.pairs import ROWS_PER_CELL, chooses_pairs
 from sklar.model.latent.indirect import fit_correlations
 from sklar.model.latent.scores import NEARLY_ALL, Latent, score_lookup
@@ -26,7 +26,7 @@ CORRELATIONS = "correlations"
 """Label of the step."""
 LEAST_SHARE, MOST_SHARE = 0.05, 0.15
 FULL_RESOLUTION = 10.0
-"""Tables with this many groups a side tell most about dependence; the fewer they have, the more the sums are worth."""
+"""Groups a side with which tables measure dependence well; the fewer they have, the more the sums add."""
 ENOUGH = 0.3
 """Correlations of n rows have a sampling error of about 1 / sqrt(n); noise of this part of it does no harm."""
 
@@ -46,28 +46,28 @@ Correlations = Mapping[tuple[int, int], Known]
 def sums_share(schema: Schema, options: VineOptions, resolution: float, rows: float) -> float:
     """Share of the budget for the sums; zero where there is nothing to correlate, or only some pairs are measured.
 
-    It is larger where tables must be coarse, and in proportion to the pairs that the sums can tell about. Where tables
-    tell a correlation much better than the rows themselves tell that of the population, sums have nothing to add.
+    It is larger where tables must be coarse, and in proportion to the pairs that the sums measure. Where tables
+    measure a correlation much better than the rows estimate that of the population, sums have nothing to add.
 
     Args:
         schema: The public facts.
         options: May set the share.
-        resolution: Groups per axis that a table of a pair can bear, sqrt(rows / (1.5 sigma)).
+        resolution: Groups per axis that a table of a pair supports, sqrt(rows / (1.5 sigma)).
         rows: The (noisy) number of rows.
     """
-    told = told_by_sums(schema)
-    if told == 0 or chooses_pairs(len(schema.modelled)):
+    scored = scored_pair_share(schema)
+    if scored == 0 or chooses_pairs(len(schema.modelled)):
         return 0.0
     if options.sums is not None:
         return options.sums
-    if told_by_tables(resolution) < ENOUGH / np.sqrt(max(rows, 1.0)):
+    if correlation_error_of_tables(resolution) < ENOUGH / np.sqrt(max(rows, 1.0)):
         return 0.0
     share = np.clip(LEAST_SHARE * (FULL_RESOLUTION / max(resolution, 1e-9)) ** 2, LEAST_SHARE, MOST_SHARE)
-    return float(share * told)
+    return float(share * scored)
 
 
-def told_by_tables(resolution: float) -> float:
-    """Standard deviation with which a table of K x K cells tells a correlation, roughly: K sigma / rows."""
+def correlation_error_of_tables(resolution: float) -> float:
+    """Standard deviation with which a table of K x K cells measures a correlation, roughly: K sigma / rows."""
     groups = max(min(resolution, FULL_RESOLUTION), 1e-9)
     return groups / (ROWS_PER_CELL * max(resolution, 1e-9) ** 2)
 
@@ -122,26 +122,26 @@ def _values(column: int, axis: VineAxis) -> Latent:
     return Latent(column=column, order=axis.scale.order[:last], edges=edges)
 
 
-def doubt(known: Correlations, tables: Sequence[MeasuredTable], rows: float) -> Correlations:
-    """The correlations with the variance by which they differ from what the tables tell, beyond the noise of both.
+def inflate_variance(known: Correlations, tables: Sequence[MeasuredTable], rows: float) -> Correlations:
+    """The correlations with the variance by which they differ from those of the tables, beyond the noise of both.
 
     Where dependence is not Gaussian, sums and tables mean different things by a correlation. The excess of their mean
     squared distance over its expectation from noise alone estimates how different; the sums are trusted less by that.
     """
-    gaps: list[float] = []
+    differences: list[float] = []
     weights: list[float] = []
     for table in tables:
         found = _read(known, table, rows)
         if found is not None:
             expected = found[0].variance + found[1].variance
-            gaps.append((found[0].corr - found[1].corr) ** 2 - expected)
+            differences.append((found[0].corr - found[1].corr) ** 2 - expected)
             weights.append(expected**-2)
-    excess = max(0.0, float(np.average(gaps, weights=weights))) if gaps else 0.0
+    excess = max(0.0, float(np.average(differences, weights=weights))) if differences else 0.0
     return {pair: replace(one, variance=one.variance + excess) for pair, one in known.items()}
 
 
-def sharpen(known: Correlations, tables: Sequence[MeasuredTable], rows: float) -> tuple[MeasuredTable, ...]:
-    """The tables moved to the correlations that they and the sums tell together, each with a hint for its fits."""
+def combine_with_tables(known: Correlations, tables: Sequence[MeasuredTable], rows: float) -> tuple[MeasuredTable, ...]:
+    """The tables moved to the correlations that they and the sums measure together, each with a hint for its fits."""
     return tuple(_sharpened(known, table, rows) for table in tables)
 
 
@@ -158,7 +158,7 @@ def _sharpened(known: Correlations, table: MeasuredTable, rows: float) -> Measur
 
 
 def _read(known: Correlations, table: MeasuredTable, rows: float) -> tuple[Reading, Known] | None:
-    """What a table of a pair tells about its correlation, beside what the sums tell."""
+    """Return the correlation of a pair by its table, and by the sums."""
     one = known.get((table.columns[0], table.columns[1])) if len(table.columns) == 2 else None
     if one is None:
         return None

@@ -12,14 +12,14 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.methods.evidence import Measure
 from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, request_tables
-from sklar.methods.vine.pairs import ROWS_PER_CELL, counts_every_cell, interaction_noise, resolution, share_out
+from sklar.methods.vine.pairs import ROWS_PER_CELL, counts_every_cell, interaction_noise, share_out, supported_groups
 from sklar.model.pairs.copula import IndependentPair
 from sklar.model.pairs.grouping import Groups
 from sklar.model.pairs.posterior import estimate_pair
 from sklar.model.vine.vine import Edge, maximum_spanning_tree
 
 MOST_GROUPS, MOST_NOMINAL = 32, 64
-"""Most groups of an axis of numbers, which have an order to lean on, and of one of labels, which have nothing else."""
+"""Most groups of an axis of numbers, which have an order, and of one of labels, which have none."""
 FINE_GROUPS = 48
 TREE, TARGET, TRIPLES = "tree one", "target", "target triples"
 """Labels of the steps."""
@@ -54,14 +54,14 @@ def _plan(axes: Sequence[VineAxis], pair: tuple[int, int], noise: Noise, rows: f
     """Rectangular where it pays: a column with few cells leaves room for a finer partner."""
     sigma = noise.std
     caps = [MOST_GROUPS if axes[column].numeric else MOST_NOMINAL for column in pair]
-    most = int(np.clip(resolution(rows, sigma), 2, max(caps)))
+    most = int(np.clip(supported_groups(rows, sigma), 2, max(caps)))
     sizes = [min(len(axes[column].scale.starts), cap) for column, cap in zip(pair, caps, strict=True)]
     first, second = (min(most, size) for size in sizes)
     limits = (
         min(sizes[0], max(most, most * most // second)),
         min(sizes[1], max(most, most * most // first)),
     )
-    if counts_every_cell([axes[column] for column in pair], resolution(rows, sigma)):
+    if counts_every_cell([axes[column] for column in pair], supported_groups(rows, sigma)):
         return TablePlan(columns=pair, groups=tuple(axes[c].every_cell(sigma, rows) for c in pair), noise=noise)
     groups = tuple(axes[c].groups(limit, sigma, rows) for c, limit in zip(pair, limits, strict=True))
     return TablePlan(columns=pair, groups=groups, noise=noise)
@@ -106,8 +106,8 @@ TARGET_GROUPS = 8
 TARGET_FINE_GROUPS = 64
 TRIPLE_GROUPS = 10
 ROWS_PER_LINK = 2.5
-"""Standard deviations that a cell of the only table of a column and the target holds on average: twice as many, hence
-half the groups, cost 2% of the error of pairs on HMEQ and 1% on compas (3,000 rows), and win no prediction."""
+"""Standard deviations that a cell of the only table of a column and the target holds on average: twice the number,
+hence half the groups, cost 2% of the error of pairs on HMEQ and 1% on compas (3,000 rows), and win no prediction."""
 
 
 def request_target_tables(
@@ -123,7 +123,7 @@ def request_target_tables(
     # Single amounts may determine the class, as Adult's capital gains do.
     own = [axes[column].groups(most, noise.std, rows, fine=True) for column in others]
     plans = [TablePlan(columns=(c, target), groups=(g, last), noise=noise) for c, g in zip(others, own, strict=True)]
-    return request_tables(axes, [plan for plan in plans if _worth_asking(plan.groups)], TARGET)
+    return request_tables(axes, [plan for plan in plans if _can_depend(plan.groups)], TARGET)
 
 
 def request_links(
@@ -131,7 +131,7 @@ def request_links(
 ) -> Measure | None:
     """Ask for the interactions (a, target) of every other column a in few groups, with equal shares.
 
-    They are all that is asked of these pairs. Margins are known from elsewhere; few groups suffer less from the noise
+    These pairs have no other query. Margins are known from elsewhere; few groups suffer less from the noise
     than many, and prediction gains from that.
     """
     others = [column for column in range(len(axes)) if column != target]
@@ -146,7 +146,7 @@ def request_links(
         pair = (column, target) if column < target else (target, column)
         own = axes[column].groups(most, sigma, rows)
         groups = (own, last) if column < target else (last, own)
-        if _worth_asking(groups):
+        if _can_depend(groups):
             noise = interaction_noise(each, unit, (groups[0].count, groups[1].count))
             plans.append(TablePlan(columns=pair, groups=groups, noise=noise))
     return request_tables(axes, plans, TARGET, interactions=True)
@@ -166,9 +166,9 @@ def request_triples(
     most = int(np.clip(np.sqrt(rows / (ROWS_PER_CELL * sigma * last.count)), 2, TRIPLE_GROUPS))
     groups = [axis.groups(most, sigma, rows) for axis in axes]
     tables = [((a, b, target), (groups[a], groups[b], last)) for a, b in wanted]
-    plans = share_out(allowance, unit, [table for table in tables if _worth_asking(table[1])])
+    plans = share_out(allowance, unit, [table for table in tables if _can_depend(table[1])])
     return request_tables(axes, plans, TRIPLES)
 
 
-def _worth_asking(groups: tuple[Groups, ...]) -> bool:
+def _can_depend(groups: tuple[Groups, ...]) -> bool:
     return all(group.count > 1 for group in groups)

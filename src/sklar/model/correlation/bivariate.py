@@ -94,7 +94,7 @@ def _solve(h: Floats, k: Floats, joint: Floats) -> Floats:
     at = np.flatnonzero(known)
     above = joint[at] >= bivariate_normal_cdf(h[at], k[at], largest) - _TOLERANCE
     below = joint[at] <= bivariate_normal_cdf(h[at], k[at], -largest) + _TOLERANCE
-    # An event so rare that both bounds meet tells nothing about the correlation: it stays 0.
+    # An event so rare that both bounds meet says nothing about the correlation: it stays 0.
     corr[at[above & ~below]], corr[at[below & ~above]] = largest, -largest
     at = at[~above & ~below]
     low, high = np.full(at.size, -edge), np.full(at.size, edge)
@@ -120,7 +120,7 @@ def _slope_at(h: Floats, k: Floats, angle: Floats) -> Floats:
 
 
 def _first_angle(h: Floats, k: Floats, joint: Floats) -> Floats:
-    """Between the Frechet bounds as far as the joint probability is between them and independence."""
+    """Interpolate between the Frechet bounds by where the joint probability is between them and independence."""
     from scipy.special import ndtr
 
     p, q = ndtr(h), ndtr(k)
@@ -165,7 +165,7 @@ def tie_share(margin: Margin, lookup: NDArray[np.integer]) -> float:
 def rank_groups(margin: Margin, most: int) -> Ints:
     """Group of every base code, in order: every code its own, or at most `most` runs of about equal mass.
 
-    Groups are numbered without gaps. A code that holds more than a group's mass has a group nearly for itself.
+    Groups are numbered consecutively. A code that holds more than a group's mass has a group nearly for itself.
     """
     if margin.size <= most:
         return np.arange(margin.size)
@@ -179,7 +179,8 @@ def truncated_normal(runs: Runs, mean: Floats, scale: float, rng: np.random.Gene
     """Standard normals w with mean + scale w inside the intervals, and the log-probability of the intervals.
 
     The step of the sampler of Geweke, Hajivassiliou and Keane (GHK): correlated normals are drawn one after the other,
-    each from its law given the earlier ones, cut to its intervals; the probability of the intervals is the weight.
+    each from its distribution given the earlier ones, cut to its intervals; the probability of the intervals is the
+    weight.
 
     References: Geweke (1991), "Efficient simulation from the multivariate normal and Student-t distributions subject to
     linear constraints"; Keane (1994), "A computationally practical simulation estimator for panel data"; Hajivassiliou,

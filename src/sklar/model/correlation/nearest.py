@@ -53,7 +53,7 @@ def nearest_correlation(
 
 
 def _fill(target: Floats, goal: Floats, floor: float, tolerance: float, free: Mask | None, rounds: int) -> Floats:
-    """The nearest matrix, with free entries taken from the last result so many times."""
+    """The nearest matrix, with free entries taken from the last result in each round."""
     found = _lift(_nearest(target, goal, tolerance), floor)
     unknown = np.zeros(target.shape, dtype=bool) if free is None else free & ~np.eye(len(target), dtype=bool)
     for _ in range(rounds if unknown.any() else 0):

@@ -14,7 +14,7 @@ from sklar.model.correlation.nearest import nearest_correlation
 Singles = NDArray[np.float32]
 
 BLOCK_ENTRIES = 1 << 23
-"""A block of draws has about this many numbers (32 MB), whatever the number of columns."""
+"""A block of draws has about this many numbers (32 MB), for any number of columns."""
 FEWEST_ROWS = 256
 """Rows of a block at least, however many columns there are."""
 PARTS = 8

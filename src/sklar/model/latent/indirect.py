@@ -159,8 +159,8 @@ def fit_correlations(
 ) -> tuple[Floats, Floats]:
     """Correlations of the latents behind released products of pairs, and the variances that the noise gives them.
 
-    Each is present (not null) with a probability; a null scores 0, whatever the other columns have. The products are
-    means of two coordinates on the sphere.
+    Each is present (not null) with a probability; a null scores 0, for any values of the other columns. The products
+    are means of two coordinates on the sphere.
     """
     share = np.ones(1)
     world = make_world(latents, share, rng, present)

@@ -58,10 +58,10 @@ class LatentNormalModel:
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Rows for a condition: the class is drawn, then the latents by the sampler of Geweke, Hajivassiliou and Keane.
 
-        Latents of conditioned columns come first, each from its normal law given the earlier ones, cut to the allowed
-        intervals; what no latent decides is drawn from margins cut to the sets.
+        Latents of conditioned columns come first, each from its normal distribution given the earlier ones, cut to the
+        allowed intervals; what no latent decides is drawn from margins cut to the sets.
         """
-        inside = replace(self, margins=_settled_margins(self, allowed))
+        inside = replace(self, margins=_restricted_margins(self, allowed))
         cuts, share = _cuts(self, allowed), _class_shares(self, inside.margins)
 
         def propose(rows: int, rng: np.random.Generator) -> tuple[Codes, Floats]:
@@ -99,7 +99,7 @@ class LatentNormalModel:
         return propose
 
     def codes_of(self, u: Floats, classes: Ints, spread: list[Floats]) -> Codes:
-        """Base codes from uniforms of the latents, classes, and uniforms for whatever no latent decides."""
+        """Base codes from uniforms of the latents, classes, and uniforms for all that no latent decides."""
         out = np.empty((len(u), len(self.margins)), np.int32, order="F")
         for j, margin in enumerate(self.margins):
             if self.classes is not None and j == self.classes.column:
@@ -157,7 +157,7 @@ def codes_in_classes(margin: Margin, classes: Classes, drawn: Ints, u: Floats) -
 
 
 def _even_steps(rows: int, rng: np.random.Generator) -> Floats:
-    """One uniform in each of so many equal steps."""
+    """Return one uniform in each of a number of equal steps."""
     return (np.arange(rows) + rng.random(rows)) / max(rows, 1)
 
 
@@ -220,11 +220,11 @@ def _places(latent: Latent, mask: Mask, margin: Margin) -> Mask:
 
 
 def _has_values(margin: Margin, mask: Mask, null: int) -> bool:
-    """Whether the set has a value of some mass besides null."""
+    """Whether the set has a value of some mass other than null."""
     return bool(np.delete(mask & (margin.dense() > 0), null).any())
 
 
-def _settled_margins(model: LatentNormalModel, allowed: Mapping[int, Mask]) -> tuple[Margin, ...]:
+def _restricted_margins(model: LatentNormalModel, allowed: Mapping[int, Mask]) -> tuple[Margin, ...]:
     """Margins cut to the sets; not where a set holds values and nulls that no latent decides: those come as ever."""
     margins = list(model.margins)
     for column, mask in allowed.items():

@@ -157,7 +157,8 @@ def shrink_factors(noisy: Floats, variance: float, slopes: Floats) -> Floats:
 
 
 def whitened(noise: Floats) -> Floats:
-    """Rows of noise with a mean of exactly 0 and covariance I, as far as there are enough: less chance, same law."""
+    """Rows of noise with a mean of exactly 0 and covariance I, when there are enough rows: less chance, same
+    distribution."""
     rows, size = noise.shape
     if rows <= 2 * size:
         return noise

@@ -1,4 +1,4 @@
-"""The classes of a declared target, and the contrasts that tell them apart."""
+"""The classes of a declared target, and the contrasts that distinguish them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklar.model.latent.scores import place_scores
 from sklar.model.margins.margin import Margin, cumulative
 
 MOST_CLASSES = 6
-"""More classes tell more of the target, and divide the rows that speak of each."""
+"""Largest number of classes. More describe the target better, with fewer rows for each."""
 LEAST_CLASS = 0.02
 """A class holds at least this probability; lighter codes share one."""
 CONTRAST_BITS = 10

@@ -29,8 +29,8 @@ amounts there. No more would show on the 2,048 cells of a real's grid."""
 CROWDED = 0.25
 """The halves stay apart in a column with more than this part of its values in them; in others they are noise only."""
 FEW_CELLS = 64
-"""Numeric columns with at most this many value cells are counted cell by cell; of longer ones two histograms tell more
-about shapes, and less about single values."""
+"""Numeric columns with at most this many value cells are counted cell by cell; of longer ones two histograms measure
+more about shapes, and less about single values."""
 HEAVY_RANGE = 500
 """Integer columns with more unit cells than this are also searched for heavy single values; and columns with more cells
 than this have halves next to zero."""
@@ -39,7 +39,7 @@ MOST_ATOMS = 24
 MOST_FINE_BINS, MOST_PARTS = 256, 64
 """Bins of the second histogram in all, and of one coarse cell: the density fit is cubic in its cells."""
 LEAST_WIDTH, NEXT_TO_NOTHING = 1e-300, 1e-12
-"""Of a code that holds no number, or a single one of any; and of a cell of such codes beside others."""
+"""Width assigned to cells that contain no value, or exactly one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,7 +56,7 @@ class BinLayout:
         rare: Codes after the values which may well be empty: `other`.
         null: Code of missing values, the last one; None if the column has none.
         unit: Whether all value codes hold one integer each.
-        units: How to find the unit of its numbers and where they heap; None if that cannot be told.
+        units: How to find the unit of its numbers and where they heap; None if that cannot be measured.
     """
 
     width: Floats
@@ -160,10 +160,10 @@ def first_lookup(layout: BinLayout) -> Ints:
 def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float, lumps: Collection[int] = ()) -> Ints:
     """Bin of every base code in the second histogram: heavy cells cut in parts that hold `part_mass` or more.
 
-    Light cells are counted in blocks that hold half of it, whose noise is that of one cell whatever their length: where
+    Light cells are counted in blocks that hold half of it, whose noise is that of one cell for any length: where
     rows are few, these are a few bins of about equal mass. Atoms are value codes kept as cells of their own; `mass` is
     the estimated probability of every cell of `cell_starts(layout, layout.coarse, atoms)`. The coarse cells `lumps`
-    are cut as finely as can be: their rows may all have one value, and cuts by mass would not tell which.
+    are cut as finely as can be: their rows may all have one value, and cuts by mass would not show which.
     """
     starts = cell_starts(layout, layout.coarse, atoms)
     chained = starts < layout.values
@@ -190,7 +190,7 @@ def find_lumps(layout: BinLayout, lookup: Ints, counts: Floats, sigma: float) ->
     """Coarse cells that are denser than both of their neighbours, by more than noise explains, and by how many rows.
 
     Values that are top-coded, censored or typed in by habit stand on one number inside such a cell. The bar is what
-    the largest of as many differences of two noisy counts rarely exceeds.
+    the largest of that number of differences of two noisy counts rarely exceeds.
     """
     seen = coarse_counts(layout, lookup, counts)
     width = np.bincount(layout.coarse, np.where(layout.candidate, 0.0, layout.width))
@@ -210,7 +210,7 @@ def lump_values(layout: BinLayout, lumps: Mapping[int, float], lookup: Ints, cou
     """The value that each lump stands on, where the second histogram shows it.
 
     If a lump of m rows stands on value v, the count of v is m higher than without: all values of the cell being equally
-    likely beforehand, the probability of v is proportional to exp(m count_v / sigma^2). One above 1/2 is believed.
+    likely a priori, the probability of v is proportional to exp(m count_v / sigma^2). One above 1/2 is taken.
     """
     anchors, found = np.unique(layout.anchor), list[int]()
     alone = np.bincount(lookup[anchors], minlength=len(counts)) == 1
@@ -261,7 +261,8 @@ def joint_labels(layout: BinLayout, finer: Ints | None) -> Ints:
 
 
 def _parts(mass: Floats, part_mass: float, most: int) -> Floats:
-    """In how many parts to cut each cell: of about the same mass, `part_mass` or as much more as `most` asks for."""
+    """In how many parts to cut each cell: of about the same mass, `part_mass` or more, so that there are at most
+    `most`."""
     part_mass = max(part_mass, float(mass.sum()) / max(2 * most, 1), 1e-300)
     while True:
         parts = np.clip(np.round(mass / part_mass), 1, MOST_PARTS)
@@ -287,7 +288,7 @@ def cell_starts(layout: BinLayout, labels: Ints, atoms: Ints) -> Ints:
 
 
 def heavy_values(layout: BinLayout, counts: Floats, sigma: float, coarse_counts: Floats) -> Ints:
-    """Values that stand out of the noise and of their coarse cell: at most MOST_ATOMS, heaviest first, sorted.
+    """Values that exceed the noise and the rest of their coarse cell: at most MOST_ATOMS, heaviest first, sorted.
 
     A value is kept if its excess over the mean of its cell is above sigma (sqrt(2 ln size) + 1.5): the largest of
     `size` Gaussian draws rarely gets there. Noisy counts are of all value codes, with noise `sigma`, and of the coarse
@@ -301,7 +302,7 @@ def heavy_values(layout: BinLayout, counts: Floats, sigma: float, coarse_counts:
 
 
 def significant_candidates(layout: BinLayout, lookup: Ints, counts: Floats, sigma: float) -> Ints:
-    """Candidates whose bin of the first histogram stands out of the noise, sorted."""
+    """Candidates whose bin of the first histogram exceeds the noise, sorted."""
     candidates = np.flatnonzero(layout.candidate)
     if not len(candidates):
         return candidates
@@ -331,7 +332,7 @@ def _coarse_cells(width: Floats, zero: int) -> Floats:
 
 
 def _numbered(labels: Floats | Ints) -> Ints:
-    """Labels by their rank, without gaps."""
+    """Return labels by their rank, consecutively."""
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
@@ -345,7 +346,7 @@ def _with_atoms(layout: BinLayout, labels: Ints, atoms: Ints) -> Ints:
 
 
 def _cut(counted: Mask, parts: int) -> Ints:
-    """Part (0, 1, ...) of each code of a run; all hold about as many of its counted codes."""
+    """Part (0, 1, ...) of each code of a run; all hold about equal numbers of its counted codes."""
     rank = np.cumsum(counted) - counted
     total = max(int(counted.sum()), 1)
     part = np.minimum(np.floor(rank * parts / total + 1e-9).astype(np.int64), parts - 1)

@@ -47,7 +47,7 @@ _STRENGTHS = {
 _ROUGH_STRENGTHS = (10.0, 1.0, 0.1)
 """Three strengths do for a first estimate."""
 _LEVEL_STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
-"""Strengths of the exchangeable prior of levels: all alike to nearly free."""
+"""Strengths of the exchangeable prior of levels: from all equal to nearly free."""
 _ROUNDS, _TOLERANCE = 60, 1e-3
 """Steps to the mode of levels, and the gain of a step at which they end."""
 
@@ -130,7 +130,7 @@ def _fit_chain(support: CellSupport, observations: Sequence[Observation], total:
 def _rough_counts(likelihood: Likelihood, support: CellSupport, counts: Floats, sigma: Floats) -> Floats:
     """A first estimate of the counts, from which only the size of the rows' own scatter is taken.
 
-    The likelihood is of noise alone; it starts from the counts of cells as far as they were seen alone, with `sigma`.
+    The likelihood is of noise alone; it starts from the counts of cells where they were counted alone, with `sigma`.
     """
     structure = smooth(support.position, support.chained, 1)
     known = np.log(np.maximum(counts, np.minimum(sigma, 1e300))) - likelihood.log_base
@@ -162,7 +162,7 @@ def _scan(likelihood: Likelihood, support: CellSupport, kind: DensityKind, start
 
 
 def _on_axis(support: CellSupport, axis: DensityAxis) -> CellSupport:
-    """The same cells with widths and positions measured along another axis of the chain."""
+    """Return cells with widths and positions measured along another axis of the chain."""
     if axis is _LINEAR:
         return support
     chain = support.chained

@@ -29,7 +29,7 @@ class Histogram:
     sigma: float
 
     def on(self, layout: BinLayout) -> Histogram:
-        """The same histogram where every code is counted with its anchor; bins without any number are dropped."""
+        """Return a histogram where every code is counted with its anchor; bins without any number are dropped."""
         lookup = self.lookup.copy()
         lookup[: layout.values] = lookup[layout.anchor]
         bins, lookup = np.unique(lookup, return_inverse=True)

@@ -23,7 +23,7 @@ class Margin:
         starts: First base code of each cell, increasing, beginning with 0.
         mass: Probability of each cell; scaled to sum to one.
         decimals: Digits after the point that its numbers were found to have; None if they were declared, or not found.
-        heaps: Units (as 100) that parts of its numbers were found to be multiples of, and these parts; the rest, if
+        heaping: Units (as 100) that parts of its numbers were found to be multiples of, and these parts; the rest, if
             any, is spread over all numbers.
     """
 
@@ -32,7 +32,7 @@ class Margin:
     mass: Floats
     size: int
     decimals: int | None = None
-    heaps: tuple[tuple[float, float], ...] = ()
+    heaping: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         starts = np.asarray(self.starts, dtype=np.int64)

@@ -13,7 +13,7 @@ POWER = 0.5
 CERTAIN = 8.0
 """Counts of more standard deviations than this are taken as they are: the prior no longer matters."""
 _POINTS = 400
-"""Of the grid that the posterior is summed on; more change the mean by less than a hundredth of the noise."""
+"""Points of the grid that the posterior is summed on; more change the mean by less than a hundredth of the noise."""
 
 
 def expected_missing(count: float, sigma: float, rows: float) -> float:

@@ -51,20 +51,20 @@ def smooth(position: Floats, chained: Mask, order: int, heavy: bool = False) -> 
     """
     x = position[chained]
     floor = 1e-3 if order == 1 else 0.05  # cells narrower than this are treated as this far apart: conditioning
-    gaps = [np.maximum((x[step + 1 :] - x[: -step - 1]) / (step + 1), floor) for step in range(order)]
+    widths = [np.maximum((x[step + 1 :] - x[: -step - 1]) / (step + 1), floor) for step in range(order)]
     differences = np.eye(len(x))
-    for gap in gaps:
+    for gap in widths:
         differences = np.diff(differences, axis=0) / gap[:, None]
     weight = np.maximum((x[order:] - x[:-order]) / order, floor)
-    return _embed(differences * np.sqrt(weight)[:, None], _free_polynomials(gaps, len(x)), chained, heavy)
+    return _embed(differences * np.sqrt(weight)[:, None], _free_polynomials(widths, len(x)), chained, heavy)
 
 
-def _free_polynomials(gaps: list[Floats], k: int) -> Floats:
+def _free_polynomials(widths: list[Floats], k: int) -> Floats:
     """Orthonormal basis of what the differences do not see: integrating 1, once per gap, undoes them."""
     columns = []
-    for degree in range(len(gaps)):
+    for degree in range(len(widths)):
         column = np.ones(k - degree)
-        for gap in reversed(gaps[:degree]):
+        for gap in reversed(widths[:degree]):
             column = np.concatenate([[0.0], np.cumsum(column * gap)])
         columns.append(column / np.abs(column).max())
     return np.linalg.qr(np.stack(columns, axis=1))[0]

@@ -8,9 +8,9 @@ from sklar.arrays import Floats, Ints, Mask
 from sklar.model.margins.bins import BinLayout
 
 PARTS = 6
-"""Of a sloping cell; more follow the slope closer than it is known."""
+"""Parts of a sloping cell; more follow the slope closer than it is known."""
 LEAST_CHANGE, MOST_CHANGE = 0.3, 6.0
-"""Cells across which the log-density changes less stay whole; a larger change is not believed."""
+"""Cells across which the log-density changes less stay whole; a larger change is cut."""
 _TINY = 1e-300
 
 
@@ -43,7 +43,7 @@ def tilt_cells(layout: BinLayout, starts: Ints, mass: Floats, chained: Mask) -> 
 def agreed_slopes(left: Floats, right: Floats, mass: Floats) -> Floats:
     """Slope of the log-density in each cell: the smaller of those to its two neighbours, 0 where they disagree.
 
-    An outermost cell has one neighbour, which is believed where the density rises inwards; else its mode may well lie
+    An outermost cell has one neighbour, which is used where the density rises inwards; else its mode may well lie
     inside, and a slope would push it to the bound.
     """
     span, middle = np.maximum(right - left, _TINY), (left + right) / 2

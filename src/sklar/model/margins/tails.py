@@ -1,11 +1,11 @@
 """Both tails of a density: the smooth tail times a soft end, averaged over where it lies, or the bulk's own curve.
 
-Where counts drown in noise a log-density has two modes: an empty tail, and a flat one at the mean of the noise.
-Laplace's method sees only the mode that it stands on, so that m empty cells would get about sigma sqrt(m) rows in half
-of all fits, spread up to the public bound. Here the cells beyond the outermost clearly occupied one have one more
-parameter, where they end, which is summed out exactly on a grid; or they go on as the bulk does. What a tail does not
-hold the bulk does, so the sum of the bulk's counts says something about the tails, too: of 432 rows with a spike of 322
-it shows the other 110, though each of their 52 cells is below its noise.
+Where counts are below the noise level a log-density has two modes: an empty tail, and a flat one at the mean of the
+noise. Laplace's method sees only the mode that it stands on, so that m empty cells would get about sigma sqrt(m) rows
+in half of all fits, spread up to the public bound. Here the cells beyond the outermost clearly occupied one have one
+more parameter, where they end, which is summed out exactly on a grid; or they go on as the bulk does. What a tail does
+not hold the bulk does, so the sum of the bulk's counts says something about the tails, too: of 432 rows with a spike of
+322 it shows the other 110, though each of their 52 cells is below its noise.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ CURVED = 0.5
 """Prior probability that the bulk's own curve goes on beyond the edge; else it is the smooth tail, with an end or none.
 Above .75 light tails, as of a gamma, come out too heavy; below .5 those of lognormal columns too light."""
 CURVE_FROM, CURVE_CELLS, PARABOLA_CELLS = 0.2, 8, 4
-"""The curve is read off the cells beyond this part of the bulk (.1 to .5 do as well) if they are at least so many (of 4
-that were cut where mass was found, noise would be read); of fewer than four it is a line."""
+"""The curve is read off the cells beyond this part of the bulk (.1 to .5 do as well) if they have at least this number
+(of 4 that were cut where mass was found, noise would be read); of fewer than four it is a line."""
 EVEN_CELLS = 2
-"""So many do where all cells are of one width, as single numbers: of counts that are mostly 0, cells 0 and 1 tell more
+"""Minimum number of bulk cells when all cells are equally wide: of counts that are mostly 0, cells 0 and 1 show more
 of the rest than noise does (earlier offences of COMPAS: mean absolute log ratio of deviations .26 before, .15 now)."""
 LEAST_SLOPE, LEAST_FALL = 1.0, 3.0
 """A curve falls at the edge at least by the first power of the distance (else the bulk just ends, as even numbers do),
@@ -81,7 +81,7 @@ def with_tails(support: CellSupport, observations: Sequence[Observation], total:
 
 
 def clearly_occupied(support: CellSupport, observations: Sequence[Observation], chain: Ints) -> Mask:
-    """Which chained cells stand out of the noise, alone or, where a bin holds several, as the best of them."""
+    """Return which chained cells exceed the noise, alone or, where a bin holds several, as the best of them."""
     limit = np.sqrt(2.0 * np.log(max(len(chain), 1))) + CLEAR
     counts, sigma = seen_alone(observations, len(support.width))
     z = np.where(np.isfinite(sigma), counts / np.where(np.isfinite(sigma), sigma, 1.0), 0.0)
@@ -136,7 +136,7 @@ def continued_curve(width: Floats, counts: Floats, edge: int) -> Floats | None:
     """Counts beyond the edge if the bulk's curve goes on: its log-density as a parabola of the log-distance.
 
     Lognormal, Pareto and gamma tails are such curves or close to them. Distances are from the far end of the cells,
-    which lead outwards. None where too few cells tell of a curve, or it does not fall.
+    which lead outwards. None where too few cells show a curve, or it does not fall.
     """
     held = np.cumsum(counts[: edge + 1])
     bulk = np.arange(int(np.searchsorted(held, CURVE_FROM * held[-1])), edge + 1)
@@ -174,14 +174,15 @@ def _extent(width: Floats, counts: Floats, edge: int) -> float | None:
 
 
 def _log_prior(curve: bool) -> Floats:
-    """Of every end, of none, and last of the bulk's curve, if there is one."""
+    """Return the evidence of every end, of none, and last of the bulk's curve, if there is one."""
     log = -np.abs(np.log(ENDS / USUAL_END)) / END_SPREAD
     ends = np.append(log - np.log(np.exp(log).sum()) + np.log(1.0 - ENDLESS), np.log(ENDLESS))
     return np.append(ends + np.log(1.0 - CURVED), np.log(CURVED)) if curve else ends
 
 
 def _log_likelihood(seen: Observation, counts: Floats, tails: Floats, beyond: Ints) -> Floats:
-    """Of every tail, by the bins that reach into it; the other cells of these bins keep their smooth counts."""
+    """Return the evidence of every tail, by the bins that reach into it; the other cells of these bins keep their
+    smooth counts."""
     parent = seen.parent[beyond]
     bins = np.unique(parent[parent >= 0])
     rest = seen.parent >= 0
@@ -193,7 +194,8 @@ def _log_likelihood(seen: Observation, counts: Floats, tails: Floats, beyond: In
 
 
 def _bulk_log_likelihood(seen: Observation, counts: Floats, tails: Floats, beyond: Ints, beside: Beside) -> Floats:
-    """Of every tail, by the sum of the bins inside the bulk, which holds all rows that the tails do not.
+    """Return the evidence of every tail, by the sum of the bins inside the bulk, which holds all rows that the tails do
+    not.
 
     The sum has the noise of its bins and of the number of rows alone: which rows are in the table is given.
     """

@@ -1,4 +1,4 @@
-"""What a column's numbers are multiples of: a small public table of round numbers, and the unit that counts tell."""
+"""What a column's numbers are multiples of: a small public table of round numbers, and the unit that counts show."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ MOST_DIGITS = 6
 LEADING = (Fraction(1), Fraction(2), Fraction(5, 2), Fraction(5))
 """Times powers of ten, the units that are sought: those that people and forms round to."""
 MOST_HELD = 0.5
-"""A unit is sought only if at most this part of the cells holds a multiple of it: else all columns look alike."""
+"""A unit is sought only if at most this part of the cells holds a multiple of it: else all columns look the same."""
 LEAST_MULTIPLES, LEAST_IN_CELLS = 10, 100
-"""Of a unit this many multiples must lie between the bounds, and this many if it is to be that of all numbers where
+"""Multiples of a unit that must lie between the bounds, and this many if it is to be that of all numbers where
 cells hold several: else they may lie in few cells by chance. (Whole numbers and digits are sought in any case.)"""
 EXACT = 2.0**53
 """Numbers beyond this are not searched: float64 has no units left."""
-SURE = 3.0
+MIN_DEVIATIONS = 3.0
 """Counts within this many standard deviations of the noise may be nothing."""
 CLEAR = 3.0
-"""Multiples of the unit found must be this many times as many as what could hide in the noise. A larger factor finds
+"""Multiples of the unit found must exceed what could hide in the noise by this factor. A larger factor finds
 fewer units: of loans in hundreds (5,960 rows at epsilon 1, noise of a count 90) 3 finds all and 5 half."""
 RARE = 0.01
 """So few other numbers, for one that is a multiple, are disregarded."""
@@ -46,8 +46,8 @@ class UnitSearch:
     through one, and no mass is lost to cells where there can be no value.
 
     Attributes:
-        units: Those that can be told from finer ones, ascending.
-        common: Whether each may be the unit of all numbers, and not only one that many are rounded to.
+        units: Those that can be distinguished from finer ones, ascending.
+        common: Whether each may be the unit of all numbers, rather than one that part of them is rounded to.
         lookup: Class of every base code, then one class for what says nothing (zero, bounds, declared values, null).
         holds: Whether the cells of a class (row) hold a multiple of a unit (column).
     """
@@ -59,19 +59,19 @@ class UnitSearch:
 
     @property
     def classes(self) -> int:
-        """Number of classes that tell something; the one after them does not."""
+        """Number of informative classes; the one after them is not."""
         return len(self.holds)
 
     def find_unit(self, counts: Floats, sigma: float) -> Fraction | None:
         """The largest unit that nearly all numbers are multiples of, by noisy counts of the classes; None if none is.
 
         Other numbers must be so few that noise alone, or one number in a hundred, explains their count; and the
-        multiples so many, whatever the noise did to them, that all it could hide is a small part of them.
+        multiples that all the noise could hide is a small part of them.
         """
-        telling = counts[: self.classes]
+        counted = counts[: self.classes]
         for unit, common, inside in reversed(list(zip(self.units, self.common, self.holds.T, strict=True))):
-            multiples, others = float(telling[inside].sum()), float(telling[~inside].sum())
-            doubt, hidden = (SURE * sigma * float(np.sqrt(np.sum(bins))) for bins in (inside, ~inside))
+            multiples, others = float(counted[inside].sum()), float(counted[~inside].sum())
+            doubt, hidden = (MIN_DEVIATIONS * sigma * float(np.sqrt(np.sum(bins))) for bins in (inside, ~inside))
             if common and multiples - doubt > CLEAR * hidden and others < hidden + RARE * multiples:
                 return unit
         return None

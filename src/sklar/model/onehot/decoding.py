@@ -30,7 +30,7 @@ MOST_STEPS = 40
 NEAR = 0.25
 """The slope of a share is read off this part of the rows, those with the closest decisions."""
 MANY = 2_000
-"""Rows that tell how far scores of one row differ."""
+"""Rows that show how far scores of one row differ."""
 ENOUGH = 0.1
 """Shares are met once they are off by this part of what chance alone puts between them and the model's."""
 
@@ -44,7 +44,7 @@ class Decoding:
         rounds: Rounds that compare decoded pairs with their targets and move the correlations.
         last_rows: Rows simulated for the last offsets, which decide the margins.
         weighted: Whether correlation matrices are near if the probabilities of pairs are (see `score_weights`). If not,
-            all correlations count alike, those of two values of one column included, as in the paper.
+            all correlations count equally, those of two values of one column included, as in the paper.
     """
 
     rows: int = 50_000
@@ -76,7 +76,7 @@ def fit_decoding(
 
 
 def score_weights(scores: Floats) -> Floats:
-    """What a correlation of each score is worth in probability: the normal density at its threshold.
+    """Change of probability by a correlation of each score: the normal density at its threshold.
 
     The derivative of Phi2(h, k; r) by r is the bivariate density at (h, k), phi(h) phi(k) at r = 0. Weighing lines of a
     correlation matrix by phi therefore measures its distances in probabilities of pairs. Without weights, values that
@@ -123,7 +123,7 @@ def fit_offsets(sample: Singles, start: Floats, target: Floats) -> Floats:
 
     They maximize the concave function target'o - mean max_i (s_i + o_i), whose gradient is target minus shares
     (semi-discrete optimal transport; Merigot 2011). Newton steps: the derivative of share i by o_j is minus the density
-    of rows at the border between i and j, which the rows near it tell. A step that does not bring the shares nearer is
+    of rows at the border between i and j, which the rows near it show. A step that does not bring the shares nearer is
     shortened. The sample has one line for each group (at least two) and one column for each row (at least one).
     """
     rows = sample.shape[1]

@@ -54,9 +54,9 @@ def combined_margins(
     """Probabilities of the groups of each column, and the number of rows.
 
     All cells carry noise of one variance. A histogram's count has it once (or as often as `summed` says, if it is a sum
-    of released counts), a count summed out of a pair's table as many times as the other column has groups: the two
+    of released counts), a count summed out of a pair's table once for each group of the other column: the two
     kinds are averaged by inverse variance. What remains is projected on the probabilities. Without a public number of
-    rows, totals are averaged likewise.
+    rows, totals are averaged in the same way.
     """
     often = [np.ones(size) for size in sizes] if summed is None else summed
     weight = np.ones(len(sizes))
@@ -174,11 +174,11 @@ def latent_correlations(layout: ScoreLayout, scores: Floats, joint: Floats) -> F
 def plain_correlations(layout: ScoreLayout, p: Floats, scores: Floats, joint: Floats) -> Floats:
     """Correlations of all scores as in the paper: also of values of one column, whose joint probability is 0.
 
-    A value without rows, or with all of them, tells nothing and is correlated with none.
+    A value without rows, or with all of them, says nothing and is correlated with none.
     """
     matrix = np.eye(len(scores))
-    telling = np.flatnonzero((p > LEAST_PROBABILITY) & (p < 1 - LEAST_PROBABILITY))
-    first, second = (telling[at] for at in np.triu_indices(len(telling), 1))
+    usable = np.flatnonzero((p > LEAST_PROBABILITY) & (p < 1 - LEAST_PROBABILITY))
+    first, second = (usable[at] for at in np.triu_indices(len(usable), 1))
     both = np.where(layout.owner[first] == layout.owner[second], 0.0, joint[first, second])
     matrix[first, second] = solve_latent_corr(scores[first], scores[second], both)
     return matrix + np.triu(matrix, 1).T

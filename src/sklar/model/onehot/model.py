@@ -1,4 +1,4 @@
-"""A Gaussian copula over the values of columns: a normal score per value, and the value whose score stands out most."""
+"""A Gaussian copula over the values of columns: a normal score per value, and the value with the highest score."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OneHotModel:
         offsets: Added to each score before the largest is taken; for columns of two groups minus the threshold.
         thresholds: Normal score above which each group has its own probability: the cut of the binary table.
         corr: Correlations of all scores.
-        rest: For each column, the base codes that share its last group, told apart by the margin; none if groups are
+        rest: For each column, the base codes that share its last group, distinguished by the margin; none if groups are
             runs of codes. Empty if this is so in all columns.
     """
 
@@ -152,5 +152,5 @@ def lay_out_scores(sizes: tuple[int, ...]) -> ScoreLayout:
 
 
 def score_values(size: int) -> Ints:
-    """The groups that have a score in a column of so many groups."""
+    """The groups that have a score in a column with this number of groups."""
     return np.arange(1, 2) if size == 2 else np.arange(size if size > 2 else 0)

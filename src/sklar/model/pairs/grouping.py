@@ -1,4 +1,4 @@
-"""Coarsening a column into groups of margin cells that hold enough rows to be worth a noisy count."""
+"""Coarsening a column into groups of margin cells that hold enough rows for a noisy count."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from sklar.model.axis import TINY, Scale, Tops
 
 CLEARLY = 3.0
-"""Times the mass that is worth a group from which on light public cells are cut, where groups are to be fine: with 1,
-tables of Adult with its target have 1% more error of pairs at epsilon 1, with 3 half of that."""
+"""Multiple of the smallest mass of a group from which on light public cells are cut, where groups are to be fine: with
+1, tables of Adult with its target have 1% more error of pairs at epsilon 1, with 3 half of that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,8 +78,8 @@ def group_cells(
     With `coarse` (the public cell each margin cell lies in) light cells are merged along public cell borders and
     only heavy public cells are cut inside, so that the groups line up with the grid the margins were measured on. With
     several rows, the levels of a hierarchy from the coarsest on, each is cut along the next.
-    The smallest mass worth a group is usually 3 sigma / n. With `last_alone` the last cell, that of nulls, shares no
-    group with values unless it is too light for one. With `fine` light public cells are cut inside too, wherever a cell
+    The smallest mass of a group is usually 3 sigma / n. With `last_alone` the last cell, that of nulls, shares no
+    group with values unless it is too light for one. With `fine` light public cells are cut inside too, where a cell
     would get a group of its own without them.
     """
     mass = np.diff(scale.edges)

@@ -1,9 +1,9 @@
 """What a correlation that is known from elsewhere says about the table of a pair.
 
-Noisy sums of normal scores tell a correlation far better than a noisy table of the same cost: a table of K x K cells
+Noisy sums of normal scores measure a correlation far better than a noisy table of the same cost: a table of K x K cells
 spends its budget on all its shapes, so its own reading of the correlation is about K times as noisy. But the sums
 see one number, and see it through a Gaussian eye. So a table keeps its shape, and is moved along the one direction that
-a change of correlation would move it, as far as the sums are trusted; and fits of families and deeper edges get the
+a change of correlation would move it, by the precision of the sums; and fits of families and deeper edges get the
 correlation as one more observation.
 """
 
@@ -23,7 +23,7 @@ Pair = tuple[Floats, Floats]
 _FAR = 9.0
 """Normal scores beyond this have no density to speak of."""
 _LEAST_SLOPE = 1e-12
-"""A table that a change of correlation moves less than this (squared) cannot tell it."""
+"""A table that a change of correlation moves less than this (squared) cannot measure it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,7 +48,7 @@ class Hint:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reading:
-    """The correlation that a table tells by itself, near a given one, and the variance that its noise gives it.
+    """The correlation that a table measures by itself, near a given one, and the variance that its noise gives it.
 
     The direction is the change of the cells' probabilities by a small change of the correlation.
     """
@@ -79,7 +79,8 @@ def gaussian_cells(edges1: Floats, edges2: Floats, corr: float, tops: Tops = NO_
 def read_correlation(
     counts: Floats, sigma: float, rows: float, edges: Pair, corr: float, tops: Tops = NO_NULLS
 ) -> Reading | None:
-    """Least squares for the correlation from a noisy table, one step from `corr`; None if the table cannot tell."""
+    """Least squares for the correlation from a noisy table, one step from `corr`; None if the table cannot measure
+    it."""
     masses, direction = gaussian_cells(*edges, corr, tops)
     size = float(np.vdot(direction, direction))
     if size < _LEAST_SLOPE:

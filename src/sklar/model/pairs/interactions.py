@@ -1,4 +1,4 @@
-"""The part of a table that no table of fewer columns tells, and how it becomes a whole table again."""
+"""The part of a table that tables of fewer columns do not determine, and how it becomes a whole table again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def centred(table: Floats) -> Floats:
 def with_margins(interactions: Floats, rows: float, masses: tuple[Floats, Floats]) -> Floats:
     """The table of a pair whose interactions are known (with noise) and whose margins are given as probabilities.
 
-    Noise in what the margins tell better is dropped first: T = centred(R) + n (p_i / L + q_j / K - 1 / (K L)).
+    Noise in what the margins measure better is dropped first: T = centred(R) + n (p_i / L + q_j / K - 1 / (K L)).
     """
     first, second = masses
     k, m = len(first), len(second)
@@ -25,5 +25,5 @@ def with_margins(interactions: Floats, rows: float, masses: tuple[Floats, Floats
 
 
 def noisy_dimensions(shape: tuple[int, ...]) -> int:
-    """Of the interactions of a table: the product of the groups less one."""
+    """Return the number of dimensions of interactions: the product of the groups less one."""
     return math.prod(size - 1 for size in shape)

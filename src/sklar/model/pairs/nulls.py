@@ -1,8 +1,8 @@
 """Nulls of two columns that come together: how many more rows miss both than chance would give.
 
-A table with a group of nulls on both axes tells it in one number, the multiple of one direction: more in the corner of
-both nulls, less in the rest of its row and column, so that no margin moves. Denoising the table as a whole would lose
-it: one cell weighs little among a hundred.
+A table with a group of nulls on both axes measures it in one number, the multiple of one direction: more in the corner
+of both nulls, less in the rest of its row and column, so that no margin moves. Denoising the table as a whole would
+lose it: one cell weighs little among a hundred.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CHANCE, WHOLLY = 0.5, 0.25
 """Prior probabilities that nulls of two columns are independent, and that all of one come with the other; else every
 number up to that is as likely. Forms are often filled in, or left, in blocks."""
 _POINTS = 200
-"""Of the grid between no and all nulls together."""
+"""Points of the grid between no and all nulls together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,7 +61,7 @@ def null_direction(mass1: Floats, mass2: Floats) -> Floats:
 def read_null_excess(
     counts: Floats, sigma: float, rows: float, masses: tuple[Floats, Floats], tops: Tops
 ) -> NullExcess | None:
-    """What a noisy table tells; None where nulls are no group of their own on both axes (`tops` of 1)."""
+    """Return what a noisy table measures; None where nulls are no group of their own on both axes (`tops` of 1)."""
     if max(tops) >= 1.0 or min(len(mass) for mass in masses) < 2:
         return None
     direction, chance = null_direction(*masses), masses[0][-1] * masses[1][-1]

@@ -18,7 +18,7 @@ from sklar.model.rvine.vine import RegularVine, import_pyvinecopulib
 BLOCK = 100_000
 """Rows that are carried through the vine at a time: memory, and how many Sobol points belong together."""
 MOST_EVEN = 1_000
-"""Vines over more variables are sampled with independent points only; points that fill so many dimensions
+"""Vines over more variables are sampled with independent points only; points that fill more dimensions
 evenly would have to be far more than are drawn."""
 
 
@@ -106,7 +106,7 @@ class ShirleyColumn:
 
     A column of one level has no variable in the vine. A column with one variable inverts its cumulative distribution:
     levels of equal encoded value lie side by side and share a step in proportion to their counts. A column with one
-    variable per level (one-hot) takes the level whose indicator stands out most: u_k is compared, as a normal score,
+    variable per level (one-hot) takes the level whose indicator is largest: u_k is compared, as a normal score,
     with the threshold above which the indicator of level k is one, and `offsets` make the shares come out right.
     Without offsets it is read as in the paper's software: the last level whose indicator is one, or none.
 

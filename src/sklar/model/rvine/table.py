@@ -51,7 +51,7 @@ class VineTable:
         return self.vine.levels
 
     def truncate(self, level: int) -> VineTable:
-        """The same fit, sampled down to another level. The trees beyond stay in the record."""
+        """Return the fit sampled down to another level. The trees beyond stay in the record."""
         return dataclasses.replace(self, level=_check_level(level, self.most))
 
     def drop_trees(self) -> VineTable:
@@ -100,7 +100,7 @@ class VineTable:
 
 
 def spread_evenly(u: Floats, rng: np.random.Generator) -> Floats:
-    """Uniforms with the ranks of `u`, one in each of as many equal parts of [0, 1]."""
+    """Uniforms with the ranks of `u`, one in each of equal parts of [0, 1]."""
     out = np.empty(len(u))
     out[np.argsort(u, kind="stable")] = (np.arange(len(u)) + rng.random(len(u))) / len(u)
     return out
@@ -171,7 +171,7 @@ class SplitVineTable:
         return self.parts[0].vine.levels + 1
 
     def truncate(self, level: int) -> SplitVineTable:
-        """The same fit, sampled down to another level. The trees beyond stay in the record."""
+        """Return the fit sampled down to another level. The trees beyond stay in the record."""
         parts = tuple(dataclasses.replace(part, level=_check_level(level, self.most) - 1) for part in self.parts)
         return dataclasses.replace(self, level=level, parts=parts)
 
@@ -252,8 +252,8 @@ class SplitVineTable:
         for edge in mean.trees[tree - 1]:
             kinds = dict.fromkeys(FAMILIES[int(part.vine.family[edge])] for part in self.parts)
             if set(kinds) != {"indep"}:
-                told = mean.describe_edge(edge, others)
-                shown.append({**told, "given": [root, *told["given"]], "family": " / ".join(kinds)})
+                description = mean.describe_edge(edge, others)
+                shown.append({**description, "given": [root, *description["given"]], "family": " / ".join(kinds)})
         shown.sort(key=lambda edge: -abs(edge["tau"]))
         return {"tree": tree + 1, "edges": shown, "independent": len(others) - tree - len(shown)}
 
@@ -270,7 +270,7 @@ def _check_level(level: int, most: int) -> int:
 
 
 def _describe_levels(model: VineTable | SplitVineTable, names: Sequence[str]) -> dict[str, Any]:
-    """What `inspect` tells about truncation."""
+    """What `inspect` shows about truncation."""
     return {
         "level": model.level,
         "fitted_levels": model.most,

@@ -37,7 +37,7 @@ def import_pyvinecopulib() -> ModuleType:
 class RegularVine:
     """A regular vine on columns 0..size-1.
 
-    Edges are listed tree by tree, size - 1 in tree one, one less in each further tree, as many trees as are modelled.
+    Edges are listed tree by tree, size - 1 in tree one, one less in each further tree, for all modelled trees.
 
     Attributes:
         first: One end of the conditioned pair of each edge.
@@ -114,7 +114,7 @@ class RegularVine:
         return [int(column) - 1 for column in reversed(self.to_vinecop().order)]
 
     def to_vinecop(self, *, discrete: bool = False) -> pv.Vinecop:
-        """The same vine in pyvinecopulib; all columns continuous, as for sampling, unless `discrete`."""
+        """Return the vine in pyvinecopulib; all columns continuous, as for sampling, unless `discrete`."""
         pv = import_pyvinecopulib()
         kinds = ["d" if kind and discrete else "c" for kind in self.discrete]
         labels = [
@@ -237,7 +237,7 @@ SEARCHED = ("frank", "bb1", "bb6", "bb7", "bb8", "tawn")
 LEAST = 1e-10
 """Uniforms stay this far from 0 and 1, where densities may not be finite."""
 ROUNDS = 100
-"""Most rounds of the search; bisections alone would be done after half as many."""
+"""Most rounds of the search; bisections alone would be done after half of them."""
 PATIENCE = 8
 """Rounds of Newton's method alone; from then on every other one halves the interval."""
 CLOSE, NARROW = 1e-10, 1e-14

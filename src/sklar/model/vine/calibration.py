@@ -1,4 +1,4 @@
-"""Calibration: weights that tilt the vine so that it agrees with every released table as far as the noise lets it."""
+"""Calibration: weights that tilt the vine so that it agrees with every measured table up to its noise."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sklar.model.axis import Scale, cells_at
 from sklar.model.pairs.interactions import noisy_dimensions
 from sklar.model.posterior import Comparison, estimate_strength, sweep_tables, table_offsets
 
-Told = Literal["counts", "interaction", "derived"]
-"""What of a table was released: all its counts; what its margins do not tell, these being put in from elsewhere; or
+TableContent = Literal["counts", "interaction", "derived"]
+"""What of a table was measured: all its counts; its interactions, with margins put in from elsewhere; or
 other numbers, from which it was made."""
 
 MOST_CELLS = 65_535
@@ -49,7 +49,7 @@ class SoftTable:
         observed: noisy probabilities of its cells, flat.
         variance: squared tolerance of a cell (noise variance times the prior strength c).
         dual: log-weight that the model gives to each cell.
-        told: what of it was released.
+        content: what of it was measured.
         strength: the prior strength in its variance; None for that of the whole model.
         empty: cells that no row can be in, by public rules: they are known without noise, and their dual is fixed.
     """
@@ -58,7 +58,7 @@ class SoftTable:
     observed: np.ndarray
     variance: float
     dual: np.ndarray
-    told: Told = "counts"
+    content: TableContent = "counts"
     strength: float | None = None
     empty: np.ndarray | None = None
 
@@ -69,8 +69,8 @@ class SoftTable:
         return same if self.empty is None else np.where(self.empty, 0.0, same)
 
     @property
-    def told_cells(self) -> np.ndarray | slice:
-        """The cells that noisy numbers tell."""
+    def measured_cells(self) -> np.ndarray | slice:
+        """The cells that are not known to be empty."""
         return slice(None) if self.empty is None else ~self.empty
 
 
@@ -126,7 +126,7 @@ def cell_matrix(calibration: Calibration, scales: Sequence[Scale], particles: np
 
 
 def table_cells(calibration: Calibration, codes: np.ndarray) -> np.ndarray:
-    """The same from the particles' groups (`part_codes`)."""
+    """Return the cell of each particle in each table from its groups (`part_codes`)."""
     from sklar.model.kernels import all_cells
 
     return all_cells(codes, *table_axes(calibration.partitions, [table.parts for table in calibration.tables]))
@@ -165,9 +165,9 @@ def prior_strength(partitions: Sequence[Partition], tables: Sequence[SoftTable],
     """
     compared: list[Comparison] = []
     for table, cell in zip(tables, cells, strict=True):
-        own = np.bincount(cell, minlength=len(table.observed))[table.told_cells] / len(cell)
+        own = np.bincount(cell, minlength=len(table.observed))[table.measured_cells] / len(cell)
         own = own if table.empty is None else own / max(own.sum(), 1e-12)
-        observed = table.observed[table.told_cells]
+        observed = table.observed[table.measured_cells]
         compared.append(Comparison(own, observed, table.variance, noisy_cells(partitions, table)))
     return estimate_strength(compared, LEAST_STRENGTH)
 
@@ -175,7 +175,7 @@ def prior_strength(partitions: Sequence[Partition], tables: Sequence[SoftTable],
 def noisy_cells(partitions: Sequence[Partition], table: SoftTable) -> int:
     """The number of dimensions in which a table carries its own noise: its cells, or fewer if margins were put in."""
     known = 0 if table.empty is None else int(table.empty.sum())
-    if table.told != "interaction":
+    if table.content != "interaction":
         return len(table.observed) - known
     return max(noisy_dimensions(tuple(partitions[part].count for part in table.parts)) - known, 1)
 
@@ -216,7 +216,7 @@ def calibrate(
 
 
 def untilted(calibration: Calibration, cells: np.ndarray) -> Calibration:
-    """The same tables with the tilt that they start from: what rules alone leave of the particles."""
+    """Return the tables with the tilt that they start from: what rules alone leave of the particles."""
     duals = np.concatenate([table.dual for table in calibration.tables])
     from sklar.model.kernels import tilt
 
@@ -225,7 +225,7 @@ def untilted(calibration: Calibration, cells: np.ndarray) -> Calibration:
 
 
 def hold_margins(calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray) -> Calibration:
-    """The same tilt, with the tables of single columns fitted once more, on particles it has not seen.
+    """Return the tilt with the tables of single columns fitted once more, on particles it has not seen.
 
     Weights follow the particles they were fitted on a little too well, and are cut at the ceiling on others, which
     bends the margins of rows drawn later. The few numbers of the one-column tables straighten them.

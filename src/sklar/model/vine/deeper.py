@@ -201,7 +201,7 @@ def fit_correlation(
 
     plain = np.bincount(cell, weights, size) * (rows / len(cell))
     variance = table.sigma**2 + np.maximum(plain, 0.5)
-    # d/dr of the Gaussian copula density at r = 0 is x y: a score test tells cheaply which edges deserve a search.
+    # d/dr of the Gaussian copula density at r = 0 is x y: a score test cheaply finds the edges to search.
     slope = np.bincount(cell, x * y if weights is None else weights * x * y, size) * (rows / len(cell))
     information = float(np.sum(slope**2 / variance))
     score = float(np.sum(slope * (observed - plain) / variance))

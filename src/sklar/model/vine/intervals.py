@@ -58,12 +58,13 @@ def count_interval(
 def released_interval(model: VineModel, allowed: Mapping[int, np.ndarray], coverage: float) -> Interval | None:
     """The interval of the released table that answers the query with least noise, or None if none answers it.
 
-    The estimate is the sum of the table's noisy counts inside the sets; its noise is the sum of as many draws, whose
-    law is known. The choice among tables uses their noise only, never their counts, so the coverage is not affected.
+    The estimate is the sum of the table's noisy counts inside the sets; its noise is the sum of one draw for each,
+    whose distribution is known. The choice among tables uses their noise only, never their counts, so the coverage is
+    not affected.
     """
     best: Interval | None = None
     for table in model.calibration.tables:
-        found = _told(model, table, allowed, coverage)
+        found = _with_details(model, table, allowed, coverage)
         if found is not None and (best is None or found[1] < best.high - best.estimate):
             estimate, width = found
             low, high = estimate - width, estimate + width
@@ -71,21 +72,21 @@ def released_interval(model: VineModel, allowed: Mapping[int, np.ndarray], cover
     return best
 
 
-def _told(
+def _with_details(
     model: VineModel, table: SoftTable, allowed: Mapping[int, np.ndarray], coverage: float
 ) -> tuple[float, float] | None:
-    """What one table tells about the query, and half the width of its interval; None if it cannot tell."""
+    """Return the answer of one table, and half the width of its interval; None if it cannot answer."""
     chosen = _chosen_groups(model, table, allowed)
-    if chosen is None or table.told == "derived":
+    if chosen is None or table.content == "derived":
         return None
-    if table.told == "interaction":
-        return _told_with_margins(model, table, chosen, allowed, coverage)
+    if table.content == "interaction":
+        return _interval_with_margins(model, table, chosen, allowed, coverage)
     inside = _outer(chosen).ravel()
     width = half_width(model.facts.noise, _std(model, table), max(int(inside.sum()), 1), coverage)
     return float(table.observed[inside].sum()) * model.facts.rows, width
 
 
-def _told_with_margins(
+def _interval_with_margins(
     model: VineModel,
     table: SoftTable,
     chosen: Sequence[np.ndarray],
@@ -98,7 +99,7 @@ def _told_with_margins(
     A x B, plus b n(A) + a n(B) - a b n. All noise is Gaussian and independent, so variances add: that of the first sum
     is K a (1 - a) L b (1 - b) times that of one cell.
     """
-    if len(table.parts) > 2:  # pairs are part of it, which the model told
+    if len(table.parts) > 2:  # pairs are part of it, which the model gave
         return None
     parts = [model.calibration.partitions[part] for part in table.parts]
     shares = [float(inside.mean()) for inside in chosen]
@@ -107,10 +108,10 @@ def _told_with_margins(
     inside = centred(table.observed.reshape([part.count for part in parts]))[np.ix_(*chosen)]
     estimate = float(inside.sum()) * model.facts.rows
     for part, own, other in zip(parts, shares, shares[::-1], strict=True):
-        told = _quietest_histogram(model, part.column, allowed.get(part.column))
-        if told is None:
+        content = _quietest_histogram(model, part.column, allowed.get(part.column))
+        if content is None:
             return None
-        histogram, mask = told
+        histogram, mask = content
         weight = other * (mask - own / 2)
         estimate += float(weight @ histogram.observed) * model.facts.rows
         variance += _std(model, histogram) ** 2 * float(weight @ weight)
@@ -118,13 +119,13 @@ def _told_with_margins(
 
 
 def _quietest_histogram(model: VineModel, column: int, mask: np.ndarray | None) -> tuple[SoftTable, np.ndarray] | None:
-    """The released table of one column with least noise that tells a set of its codes (all, without one)."""
+    """The released table of one column with least noise that counts a set of its codes (all, without one)."""
     wanted = {} if mask is None else {column: mask}
     found: list[tuple[float, SoftTable, np.ndarray]] = []
     for table in model.calibration.tables:
         if len(table.parts) == 1 and model.calibration.partitions[table.parts[0]].column == column:
             chosen = _chosen_groups(model, table, wanted)
-            if chosen is not None and table.told == "counts":
+            if chosen is not None and table.content == "counts":
                 found.append((_std(model, table) * math.sqrt(max(int(chosen[0].sum()), 1)), table, chosen[0]))
     return min(found, key=lambda one: one[0])[1:] if found else None
 
@@ -135,7 +136,7 @@ def _std(model: VineModel, table: SoftTable) -> float:
 
 
 def _chosen_groups(model: VineModel, table: SoftTable, allowed: Mapping[int, np.ndarray]) -> list[np.ndarray] | None:
-    """Groups of each axis of a table that make up the query exactly, or None if the table cannot tell."""
+    """Groups of each axis of a table that make up the query exactly, or None if no groups do."""
     parts = [model.calibration.partitions[i] for i in table.parts]
     if not set(allowed) <= {part.column for part in parts}:
         return None
@@ -170,7 +171,7 @@ def noise_interval(
     """The model's answer, with the spread that fresh noise on the released tables would give it.
 
     Each replicate adds noise of the known size to the released tables and calibrates the same particles again. How far
-    the vine itself is from the truth is not included: nobody can know that from the releases.
+    the vine itself is from the truth is not included: no measurement can show that.
     """
     pool = draw_pool(model.vine, model.scales, model.calibration, POOL, rng, POLISHING_SWEEPS)
     inside = np.ones(len(pool.particles))
@@ -198,7 +199,7 @@ def _fresh_weights(model: VineModel, cells: np.ndarray, rng: np.random.Generator
             histograms[column] = table, fresh
     tables: list[SoftTable] = []
     for table, noise in zip(calibration.tables, drawn, strict=True):
-        fresh = _with_fresh_margins(model, table, noise, histograms) if table.told == "interaction" else noise
+        fresh = _with_fresh_margins(model, table, noise, histograms) if table.content == "interaction" else noise
         tables.append(replace(table, observed=table.observed + fresh))
     return calibrate(calibration.partitions, tables, cells, sweeps=10, tolerance=0.0)[1]
 
@@ -230,9 +231,10 @@ def _moved_groups(model: VineModel, part: Partition, histogram: SoftTable, fresh
 def half_width(kind: str, std: float, terms: int, coverage: float) -> float:
     """The t with P(|sum of `terms` draws| <= t) >= coverage, for noise of a kind and the deviation of one draw.
 
-    Gaussian: sums of discrete Gaussians are sub-Gaussian with their own variance and follow the normal law up to the
+    Gaussian: sums of discrete Gaussians are sub-Gaussian with their own variance and follow the normal distribution up
+        to the
     rounding to integers, for which half a unit is added. Laplace: Chernoff's bound, with the moment generating function
-    1 / (1 - (scale h)^2) of the continuous law, which exceeds that of the discrete one.
+    1 / (1 - (scale h)^2) of the continuous distribution, which exceeds that of the discrete one.
     """
     if kind == "gaussian":
         return NormalDist().inv_cdf((1 + coverage) / 2) * std * math.sqrt(terms) + 0.5

@@ -34,7 +34,7 @@ LATER_SWEEPS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class VineFacts:
-    """What `inspect` tells about a fit besides the trees.
+    """What `inspect` shows about a fit apart from the trees.
 
     Attributes:
         margin_error: expected total variation error of each margin from the known noise.
@@ -93,7 +93,7 @@ class VineModel:
         return joined(self.rounded_parts(rows, rng), rows, len(self.scales))
 
     def rounded_parts(self, rows: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-        """The same part by part.
+        """Draw rows as `simulate_rounded`, part by part.
 
         Large samples come from several pools; each starts from the mean tilt of those before, so that few sweeps do.
         """

@@ -36,7 +36,7 @@ def round_rows(
 
     Starts from systematic resampling, then replaces one row at a time by another particle (proposed according to the
     weights) whenever that lowers sum (count - target)^2 / (target + 4) over the cells of all tables. The work is
-    that of the proposals (`effort`), whatever the number of rows. Given are the cell of each particle (row) in each
+    that of the proposals (`effort`), for any number of rows. Given are the cell of each particle (row) in each
     table (column), and the number of cells of each table.
     """
     from sklar.model.kernels import swap_rows, weighted_counts
@@ -59,7 +59,7 @@ def rounded_cells(
     """Cell of each particle (row) in the released tables and the given triples (columns), and the cells of each table.
 
     Given are the groups of the particles under each partition (`part_codes`). Targets of triples are those of the
-    weighted pool, which holds several times as many particles as rows are picked.
+    weighted pool, which holds several particles for each row that is picked.
     """
     from sklar.model.kernels import cells_by_particle
 
@@ -71,7 +71,7 @@ def rounded_cells(
 def choose_triples(calibration: Calibration, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """Tables of three columns, as the partitions they are on.
 
-    Rows picked to follow these tables too carry less sampling noise in whatever involves three columns.
+    Rows picked to follow these tables too carry less sampling noise in tables of three columns.
     """
     axes = pair_axes(calibration)
     triples = [tuple(axes[column] for column in triple) for triple in _choose(sorted(axes), rng)]
@@ -112,7 +112,7 @@ def group_cuts(calibration: Calibration, scales: Sequence[Scale]) -> list[np.nda
 
 
 def spread_evenly(cuts: np.ndarray, u: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The same uniforms moved inside their intervals, in the same order, so that they cover each interval evenly.
+    """Move uniforms inside their intervals, in the same order, so that they cover each interval evenly.
 
     The i-th smallest of m uniforms in an interval gets a random place in the i-th of m equal parts. Equal uniforms, of
     a particle that was picked more than once, come apart.

@@ -31,7 +31,7 @@ def tabulate_vine(vine: Vine) -> Tables:
 
 
 class Uniforms:
-    """Uniforms of particles: u of a column given a set of columns, computed when asked for and then kept.
+    """Uniforms of particles: u of a column given a set of columns, computed when needed and then kept.
 
     A uniform is kept as itself, as its normal score or as both: h-functions of Gaussian pairs are linear in scores, so
     a chain of them needs no normal CDF between its links.
@@ -190,8 +190,8 @@ def vine_proposals(
     """Particles of the vine with columns inside their sets, weighted also by their calibration.
 
     Weighted by the result, particles follow the vine conditioned on the sets: the proposal draws each column from its
-    conditional distribution (restricted, where asked), so the weight is the product of the probabilities of the sets
-    given the columns drawn before.
+    conditional distribution (restricted, where requested), so the weight is the product of the probabilities of the
+    sets given the columns drawn before.
     """
     runs = {column: runs_of(scales[column], mask) for column, mask in allowed.items()}
     steps, tables, weigh = sampling_order(vine, first=runs), tabulate_vine(vine), weigher(calibration, scales)
@@ -265,7 +265,7 @@ def draw_inside(step: Step, uniforms: Uniforms, runs: Runs, level: np.ndarray) -
     low, high = (np.stack([conditional(x) for x in ends]) for ends in (runs.low, runs.high))
     run, place, total = place_inside(low, high, level)
     draw_step(step, uniforms, clip_open(place))
-    # Rounding in the h-functions may land a hair outside.
+    # Rounding in the h-functions may end slightly outside.
     at = (run,) if runs.low.ndim == 1 else (run, np.arange(len(level)))
     inside = np.clip(uniforms.get(step.column), runs.low[at], np.nextafter(runs.high[at], 0.0))
     uniforms.put(step.column, (), clip_open(inside))

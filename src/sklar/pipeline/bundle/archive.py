@@ -1,6 +1,6 @@
 """The zip of a bundle: stored members in a fixed order, so that every byte is determined by the contents.
 
-A changed byte is therefore detected wherever it is, in a member or between them, and reported with the part it is in.
+A changed byte is therefore detected anywhere, in a member or between them, and reported with the part it is in.
 The manifest comes first and lists the size of every member. A bundle is read from beginning to end in pieces: never
 more of a member than the manifest lists, and never a whole one into memory unless requested.
 """

@@ -20,7 +20,7 @@ from sklar.pipeline.bundle.documents import as_json, croissant, documents, regis
 from sklar.pipeline.bundle.keys import signature
 from sklar.pipeline.model import Model, load
 from sklar.pipeline.model_file import Stored, write_model
-from sklar.pipeline.sampling.write import SampleRequest, sample_to_file, tells_two_tables
+from sklar.pipeline.sampling.write import SampleRequest, has_two_tables, sample_to_file
 from sklar.release.measurements import encode_step, hash_line
 
 MODEL = "model.sklar"
@@ -79,13 +79,13 @@ def bundle(
 def _default_rows(model: Model) -> int:
     """Return the noisy number of rows of the table, or of persons if there are two tables."""
     fitted = stored_of(model).model
-    if isinstance(fitted, LinkedModel) and tells_two_tables(model):
+    if isinstance(fitted, LinkedModel) and has_two_tables(model):
         return fitted.persons_estimate
     return model.rows_estimate
 
 
 def release_facts(stored: Stored, drawn: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a manifest contains besides the list of members."""
+    """Return what a manifest contains apart from the list of members."""
     facts = {name: drawn[name] for name in ("name", "rows", "seed")}
     return {**facts, "sklar": stored.claim.version, "guarantee": stored.claim.label}
 
@@ -109,7 +109,7 @@ def members_of(
 def _write_rows(stored: Stored, folder: Path, rows: int, seed: int) -> list[str]:
     """Write the files of synthetic rows and return their names; of two tables, for this number of persons."""
     model, tables = Model(stored), synthetic_tables(stored.schema)
-    if tells_two_tables(model):
+    if has_two_tables(model):
         drawn = model.sample_persons(rows, seed=seed)
         for table in tables:
             for file in table.files.values():

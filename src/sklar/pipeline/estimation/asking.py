@@ -139,8 +139,8 @@ def _answer_from_replicas(
     """Return the answers of the model and of its replicas."""
     mechanism, columns = mechanism_of(stored), used_columns(question)
     names, rows = mechanism.by.schema.modelled, mechanism.rows
-    alike = set(columns) <= set(names) and not stored.schema.rules
-    found = _replicas(stored, columns if alike else names, wanted, memory, done)
+    unrestricted = set(columns) <= set(names) and not stored.schema.rules
+    found = _replicas(stored, columns if unrestricted else names, wanted, memory, done)
 
     def answered(codes: CodeTable, known: float) -> Floats:
         table = decode_columns(mechanism, codes, columns)

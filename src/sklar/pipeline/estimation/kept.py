@@ -38,7 +38,7 @@ def keep_replicas(path: str, key: Mapping[str, Any], replicas: Replicas) -> None
     """Write the file if possible; replicas can always be made again."""
     kinds: dict[str, list[CodeTable]] = {
         "model": [replicas.model],
-        "told": [replica.sampled for replica in replicas.replicas],
+        "sampled": [replica.sampled for replica in replicas.replicas],
         "drawn": [replica.drawn for replica in replicas.replicas],
     }
     names = list(replicas.model.columns)
@@ -63,10 +63,10 @@ def read_kept(path: str, key: Mapping[str, Any], columns: Sequence[str]) -> Repl
             manifest = json.loads(archive.read("manifest.json"))
             if manifest["key"] != json.loads(json.dumps(key)):
                 return None
-            kinds = {kind: _tables(archive, kind, manifest, columns) for kind in ("told", "drawn")}
+            kinds = {kind: _tables(archive, kind, manifest, columns) for kind in ("sampled", "drawn")}
             (model,) = _tables(archive, "model", manifest, manifest["columns"])
-        triples = zip(kinds["drawn"], kinds["told"], manifest["rows"], strict=True)
-        made = tuple(Replica(drawn=drawn, sampled=told, rows=int(rows)) for drawn, told, rows in triples)
+        triples = zip(kinds["drawn"], kinds["sampled"], manifest["rows"], strict=True)
+        made = tuple(Replica(drawn=drawn, sampled=sampled, rows=int(rows)) for drawn, sampled, rows in triples)
         return Replicas(model=model, replicas=made)
     except (OSError, KeyError, ValueError, TypeError, IndexError, EOFError, zipfile.BadZipFile, RuntimeError):
         return None

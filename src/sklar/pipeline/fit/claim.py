@@ -22,7 +22,7 @@ from sklar.schema.prior import PublicPrior
 from sklar.schema.table import Schema
 
 ON_CRITERIA = (
-    "It was to be released only if it met criteria that were stated beforehand. That was decided on noisy tables held "
+    "It was to be released only if it met criteria that were stated in advance. That was decided on noisy tables held "
     "back for it, and is covered by what is promised."
 )
 

@@ -31,11 +31,11 @@ from sklar.methods.facts.fit import (
     NAME,
     FactsOptions,
     MeasuredFacts,
-    asked_schema,
+    collect_facts,
     measure_facts,
     measured_columns,
     measuring_schema,
-    settled,
+    requested_schema,
 )
 from sklar.methods.facts.kinds import KINDS_SHARE, FoundKinds, KindsOptions, classes_schema, measure_kinds
 from sklar.methods.facts.kinds import NAME as KINDS
@@ -97,13 +97,13 @@ class PaidStage:
     """One measurement of facts.
 
     Attributes:
-        asked: The schema with placeholders for what was to be measured.
+        requested: The schema with placeholders for what was to be measured.
         notes: The findings, as text.
         session: The measurement.
         label_weight: Price of the labels of a column relative to that of its bounds.
     """
 
-    asked: Schema
+    requested: Schema
     notes: tuple[str, ...]
     session: Session
     label_weight: float = LABEL_WEIGHT
@@ -163,7 +163,7 @@ def paid_first(
     whole, aside = whole_rho(budget), set_aside(budget, labels=True)
     _validate_share(share or KINDS_SHARE, below=1 - KINDS_SHARE)
     spent, rest = (Budget(rho=part * whole, delta=budget.delta - aside) for part in (KINDS_SHARE, 1 - KINDS_SHARE))
-    with measured_kinds(asked_schema(schema), spent, unit, opener, ledger, reading, rest=rest) as (found, stage):
+    with measured_kinds(requested_schema(schema), spent, unit, opener, ledger, reading, rest=rest) as (found, stage):
         then = _split_by_kinds(budget, whole, share, found)
         with _paid_facts(found.schema, then, unit, opener, ledger, reading) as paid:
             yield replace(paid, kinds=stage)
@@ -185,12 +185,12 @@ def _paid_facts(
 ) -> Generator[Paid]:
     """Measure the bounds and labels that are marked."""
     if not measured_columns(schema):
-        yield Paid(schema=settled(schema, schema).schema, rest=parts.rest)
+        yield Paid(schema=collect_facts(schema, schema).schema, rest=parts.rest)
         return
-    asked = asked_schema(schema)
-    options = FactsOptions(marked=asked, label_weight=parts.label_weight, signs=parts.signs)
+    requested = requested_schema(schema)
+    options = FactsOptions(marked=requested, label_weight=parts.label_weight, signs=parts.signs)
     with measured(options, parts.spent, unit, opener, ledger, reading, rest=parts.rest) as (facts, session):
-        stage = PaidStage(asked=asked, notes=facts.notes, session=session, label_weight=parts.label_weight)
+        stage = PaidStage(requested=requested, notes=facts.notes, session=session, label_weight=parts.label_weight)
         yield Paid(schema=facts.schema, rest=parts.rest, facts=stage)
 
 
@@ -214,7 +214,7 @@ def _split_by_kinds(budget: Budget, whole: float, share: float | None, found: Fo
 
 @contextmanager
 def measured_kinds(
-    asked: Schema,
+    requested: Schema,
     budget: Budget,
     unit: Unit,
     opener: SessionOpener,
@@ -224,7 +224,7 @@ def measured_kinds(
     rest: Budget | None = None,
 ) -> Generator[tuple[FoundKinds, PaidStage]]:
     """Measure the kinds of unknown columns with all of this budget, and add their price to the schema."""
-    public = classes_schema(asked)
+    public = classes_schema(requested)
     with opener(
         public,
         method=KINDS,
@@ -234,27 +234,27 @@ def measured_kinds(
         rest=rest,
     ) as session:
         record = session.record
-        found = measure_kinds(kinds_setting(session.schema, asked, record.allowance, record.unit), session.door)
-        found = replace(found, schema=priced_kinds(found.schema, asked, session.record, budget, ledger, reading))
-        yield found, PaidStage(asked=asked, notes=found.notes, session=session)
+        found = measure_kinds(kinds_setting(session.schema, requested, record.allowance, record.unit), session.door)
+        found = replace(found, schema=priced_kinds(found.schema, requested, session.record, budget, ledger, reading))
+        yield found, PaidStage(requested=requested, notes=found.notes, session=session)
 
 
-def kinds_setting(schema: Schema, asked: Schema, allowance: Allowance, unit: Unit) -> Setting[KindsOptions]:
+def kinds_setting(schema: Schema, requested: Schema, allowance: Allowance, unit: Unit) -> Setting[KindsOptions]:
     """Return the setting for measuring kinds, on the coordinates of the `classes_schema`."""
-    options = KindsOptions(marked=asked)
+    options = KindsOptions(marked=requested)
     return Setting(schema=schema, options=options, allowance=allowance, unit=unit, generator=_no_generator)
 
 
 def priced_kinds(
     found: Schema,
-    asked: Schema,
+    requested: Schema,
     record: FitRecord,
     budget: Budget,
     ledger: Ledger,
     reading: Sequence[Sequence[str]],
 ) -> Schema:
     """Return the schema of found kinds with the price of all facts that were measured with them."""
-    unknown = unknown_columns(asked)
+    unknown = unknown_columns(requested)
     bought = [".".join(pair) for pair in found.facts_by_provenance("measured") if pair[0] in unknown]
     return found.with_prices([*found.prices, price_of((record,), budget, ledger, bought, reading)])
 
@@ -309,24 +309,24 @@ def facts_digest(
 
 def priced(
     found: Schema,
-    asked: Schema,
+    requested: Schema,
     record: FitRecord,
     budget: Budget,
     ledger: Ledger,
     reading: Sequence[Sequence[str]],
     kept: Mapping[str, tuple[Any, ...]] | None = None,
 ) -> Schema:
-    """Return the schema of what was found with the price of what was asked.
+    """Return the schema of what was found with the price of the request.
 
     A bound that was not significant is paid for too: that it stays at the public range follows from the noisy counts.
     Facts that were stated and kept are listed with the price, but not paid for.
     """
     kept = kept or {}
-    bought = [".".join(pair) for pair in asked.facts_by_provenance(PAY) if pair[1] in ("lower", "upper", "values")]
-    new = set(found.facts_by_provenance("measured")) - set(asked.facts_by_provenance("measured"))
+    bought = [".".join(pair) for pair in requested.facts_by_provenance(PAY) if pair[1] in ("lower", "upper", "values")]
+    new = set(found.facts_by_provenance("measured")) - set(requested.facts_by_provenance("measured"))
     # A pair of labels that was found to be a boolean also has measured spellings of true and false.
     bought += [".".join(pair) for pair in sorted(new) if ".".join(pair) not in bought]
-    bought += [PERSON_ROWS] if rows_to_pay(asked) else []
+    bought += [PERSON_ROWS] if rows_to_pay(requested) else []
     price = price_of((record,), budget, ledger, [fact for fact in bought if fact not in kept], reading)
     return found.with_prices([*found.prices, replace(price, kept=kept)])
 

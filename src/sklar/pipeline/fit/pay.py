@@ -12,7 +12,7 @@ from sklar.accounting.calibrate import calibrate
 from sklar.accounting.ledger import fits_total
 from sklar.accounting.unit import Neighbours, Unit, make_unit
 from sklar.errors import BudgetError, UsageError
-from sklar.methods.facts.fit import FactsOptions, label_threshold, measured_columns, settled
+from sklar.methods.facts.fit import FactsOptions, collect_facts, label_threshold, measured_columns
 from sklar.methods.facts.marks import labels_to_pay, must_pay, require_payable
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.paid import measured, set_aside
@@ -106,7 +106,7 @@ def pay(
     require_payable(facts)
     budget = Budget(epsilon=epsilon, rho=rho, delta=delta)
     if not measured_columns(facts):
-        free = settled(facts, facts)
+        free = collect_facts(facts, facts)
         return Payment(schema=free.schema, notes=free.notes, epsilon=0.0, delta=0.0, rho=0.0, ledger=None)
     set_aside(budget, labels=bool(labels_to_pay(facts)))  # refuses before a ledger is made
     warn_of_large_epsilon(budget)
@@ -115,8 +115,8 @@ def pay(
     unit = make_unit(facts.person, neighbours or book.header.neighbours, rows_per_person, options.null_values)
     require_addable(facts.prices, unit, book)
     opener = session_opener(data, book, unit, resume=resume, read=options)
-    asked = FactsOptions(marked=facts, keep_listed=keep_listed)
-    with measured(asked, budget, unit, opener, book, options.assumptions) as (found, session):
+    wanted = FactsOptions(marked=facts, keep_listed=keep_listed)
+    with measured(wanted, budget, unit, opener, book, options.assumptions) as (found, session):
         warn_of_ledgers(data, book, (session.record,))
     total = fits_total((session.record,))
     path = None if book.path is None else str(book.path)

@@ -25,8 +25,8 @@ def guaranteed(records: Sequence[FitRecord], budget: Budget) -> tuple[float, flo
 
     It is the requested budget, unless a lost step had to be measured again and the fits cost more.
     """
-    total, asked = fits_total(records), budget.epsilon
-    epsilon = asked if asked is not None and not exceeds_limit(total.epsilon, asked) else total.epsilon
+    total, wanted = fits_total(records), budget.epsilon
+    epsilon = wanted if wanted is not None and not exceeds_limit(total.epsilon, wanted) else total.epsilon
     return epsilon, total.delta if any(fit.extra_delta for fit in records) else budget.delta
 
 
@@ -71,7 +71,7 @@ def stated_digest(
 
 
 def fingerprint_parts(record: FitRecord) -> tuple[str, str, str]:
-    """Return the parts of a fit's fingerprint: settings, statements about its rows, declarations beforehand."""
+    """Return the parts of a fit's fingerprint: settings, statements about its rows, declarations in advance."""
     text = record.fingerprint
     return text[:64], text[64:129], text[129:]
 

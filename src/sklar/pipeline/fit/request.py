@@ -33,7 +33,7 @@ NO_SCHEMA = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitRequest:
-    """A validated request for a fit: whatever can be refused without the ledger or the rows is refused here.
+    """A validated request for a fit: all that can be refused without the ledger or the rows is refused here.
 
     The fields are the arguments of `sklar.fit`, where they are explained; `options` are those of the method.
     """
@@ -118,7 +118,7 @@ class FitRequest:
         by, settings = method.fitting(self.schema, self.options, self.target)
         if self.prior is not None and by.views:
             raise UsageError("a prior is not available for longitudinal data: omit it, or set linked=False in Person")
-        method.settle(settings, self.budget(method))
+        method.resolve(settings, self.budget(method))
         self.schema.require_confirmed()
         return method, settings
 

@@ -255,7 +255,7 @@ def _prepared(opened: _Opened, schema: Schema, budget: Budget, paid: str = "") -
 
     `paid` identifies the measurement of facts that the fit continues from.
     """
-    request, settings = opened.request, opened.method.settle(opened.settings, budget)
+    request, settings = opened.request, opened.method.resolve(opened.settings, budget)
     if request.target is not None:  # its coordinate depends on bounds, which may have just been measured
         settings = dataclasses.replace(settings, target=coordinates(schema).find_coordinate(request.target))
     prior = None if request.prior is None else count_prior(request.prior, schema, request.read)
@@ -378,7 +378,7 @@ def _fit_facts(opened: _Opened, setting: Setting[Any], session: Session, paid: P
     return {
         "method": opened.method.name,
         "options": json.loads(json.dumps(dataclasses.asdict(setting.options), default=str)),
-        "asked": dataclasses.asdict(opened.budget),
+        "requested": dataclasses.asdict(opened.budget),
         **_reserved_amounts(record),
         "unit": record.unit.to_dict(),
         "rows": setting.rows,
@@ -395,7 +395,7 @@ def _fit_facts(opened: _Opened, setting: Setting[Any], session: Session, paid: P
 def _bought(stage: PaidStage) -> dict[str, Any]:
     # The queries follow from the schema with placeholders, which is stored: only the values need be kept.
     return {
-        "asked": schema_to_toml(stage.asked),
+        "requested": schema_to_toml(stage.requested),
         "notes": stage.notes,
         "releases": [encode_step(step) for step in stage.session.recorded],
         "label_weight": stage.label_weight,

@@ -47,49 +47,49 @@ class SampleRequest:
 def sample_to_file(
     model: Model,
     path: str | PathLike[str],
-    asked: SampleRequest,
+    request: SampleRequest,
     written: Callable[[int], None] | None = None,
 ) -> int:
     """Write rows to a file (`-` is CSV on standard output) and report progress; see `Model.sample_to`."""
     from sklar.export.write import require_table_output, write_stream
 
-    if tells_two_tables(model):
-        return write_two_tables(model, path, asked)
-    require_table_output(path, force=asked.force)
-    if asked.persons:
-        return _persons_to_file(model, path, asked)
-    rows = model.rows_estimate if asked.rows is None else whole_number(asked.rows, "the number of rows")
-    in_memory = asked.form != "binary" and rows <= MAX_ROWS_IN_MEMORY
-    if asked.fill is not None and not in_memory:
+    if has_two_tables(model):
+        return write_two_tables(model, path, request)
+    require_table_output(path, force=request.force)
+    if request.persons:
+        return _persons_to_file(model, path, request)
+    rows = model.rows_estimate if request.rows is None else whole_number(request.rows, "the number of rows")
+    in_memory = request.form != "binary" and rows <= MAX_ROWS_IN_MEMORY
+    if request.fill is not None and not in_memory:
         raise UsageError(f"fill needs a table of at most {MAX_ROWS_IN_MEMORY:,} rows, and not the binary one")
     report = written or notebook_rows("sampling", rows) or (lambda more: None)
     if in_memory:
-        _whole_to_file(model, path, rows, asked, report)
+        _whole_to_file(model, path, rows, request, report)
     else:
         write_stream(
-            _tables(model, rows, asked), path, model.schema, safe=asked.safe, rows=rows, written=report,
-            style=asked.style,
+            _tables(model, rows, request), path, model.schema, safe=request.safe, rows=rows, written=report,
+            style=request.style,
         )  # fmt: skip
     return rows
 
 
-def tells_two_tables(model: Model) -> bool:
+def has_two_tables(model: Model) -> bool:
     """Return whether samples of a model are parents and their rows."""
     return model.schema.person is not None and model.schema.person.parents is not None
 
 
-def write_two_tables(model: Model, place: str | PathLike[str], asked: SampleRequest) -> int:
+def write_two_tables(model: Model, place: str | PathLike[str], request: SampleRequest) -> int:
     """Write both tables to a folder or a database; return the number of all rows."""
-    if asked.fill is not None or asked.form != "matched":
+    if request.fill is not None or request.form != "matched":
         raise UsageError("two tables are drawn as whole persons: fill, iid and binary are not available")
     name = os.fspath(place)
     address = table_address(name) or file_address(name)
     if address is not None:
-        return _tables_to_database(model, address, asked)
-    return _tables_to_folder(model, place, asked)
+        return _tables_to_database(model, address, request)
+    return _tables_to_folder(model, place, request)
 
 
-def _tables_to_database(model: Model, address: TableAddress, asked: SampleRequest) -> int:
+def _tables_to_database(model: Model, address: TableAddress, request: SampleRequest) -> int:
     """Write both tables under their names, in one transaction."""
     from sklar.export.databases import require_database_output, write_tables_to_database
     from sklar.schema.persons.tables import table_schemas
@@ -98,7 +98,7 @@ def _tables_to_database(model: Model, address: TableAddress, asked: SampleReques
         raise UsageError("both tables are written under their own names: leave table and like out of the address")
     for name in table_schemas(model.schema):
         require_database_output(replace(address, table=name))
-    tables = model.sample_persons(asked.rows, seed=asked.seed, given=asked.given)
+    tables = model.sample_persons(request.rows, seed=request.seed, given=request.given)
     write_tables_to_database(tables, address)
     return sum(table.num_rows for table in tables.values())
 
@@ -125,33 +125,33 @@ def files_of_tables(model: Model, folder: str | PathLike[str], *, force: bool = 
     return files
 
 
-def _tables_to_folder(model: Model, folder: str | PathLike[str], asked: SampleRequest) -> int:
+def _tables_to_folder(model: Model, folder: str | PathLike[str], request: SampleRequest) -> int:
     """Write each table to a CSV file of its name."""
     from sklar.export.atomic import make_folder
     from sklar.export.write import write_table
     from sklar.schema.persons.tables import table_schemas
 
-    schemas, files = table_schemas(model.schema), files_of_tables(model, folder, force=asked.force)
-    tables = model.sample_persons(asked.rows, seed=asked.seed, given=asked.given)
+    schemas, files = table_schemas(model.schema), files_of_tables(model, folder, force=request.force)
+    tables = model.sample_persons(request.rows, seed=request.seed, given=request.given)
     make_folder(folder)
     for name, path in files.items():
-        write_table(tables[name], path, schemas[name], safe=asked.safe, style=asked.style)
+        write_table(tables[name], path, schemas[name], safe=request.safe, style=request.style)
     return sum(table.num_rows for table in tables.values())
 
 
-def _persons_to_file(model: Model, path: str | PathLike[str], asked: SampleRequest) -> int:
+def _persons_to_file(model: Model, path: str | PathLike[str], request: SampleRequest) -> int:
     """Write whole persons of one table; return the number of their rows."""
     from sklar.export.write import write_table
 
-    if asked.fill is not None or asked.form == "binary":
+    if request.fill is not None or request.form == "binary":
         raise UsageError("fill and binary are not available for whole persons")
-    table = model.sample_persons(asked.rows, seed=asked.seed, given=asked.given, iid=asked.form == "iid")
-    write_table(table, path, model.schema, safe=asked.safe, style=asked.style)
+    table = model.sample_persons(request.rows, seed=request.seed, given=request.given, iid=request.form == "iid")
+    write_table(table, path, model.schema, safe=request.safe, style=request.style)
     return table.num_rows
 
 
 def _whole_to_file(
-    model: Model, path: str | PathLike[str], rows: int, asked: SampleRequest, report: Callable[[int], None]
+    model: Model, path: str | PathLike[str], rows: int, request: SampleRequest, report: Callable[[int], None]
 ) -> None:
     """Draw all rows, then write them; most of the progress is reported while rows are drawn."""
     from sklar.export.frames import filled
@@ -164,19 +164,19 @@ def _whole_to_file(
         reported += int(DRAWING_SHARE * more)
         report(int(DRAWING_SHARE * more))
 
-    table = model.sample_table(rows, seed=asked.seed, given=asked.given, iid=asked.form == "iid", drawn=drawn)
-    if asked.fill is not None:
-        table = filled(table, model.schema, asked.fill, like=None, seed=asked.seed)
-    write_table(table, path, model.schema, safe=asked.safe, style=asked.style)
+    table = model.sample_table(rows, seed=request.seed, given=request.given, iid=request.form == "iid", drawn=drawn)
+    if request.fill is not None:
+        table = filled(table, model.schema, request.fill, like=None, seed=request.seed)
+    write_table(table, path, model.schema, safe=request.safe, style=request.style)
     report(rows - reported)
 
 
-def _tables(model: Model, rows: int, asked: SampleRequest) -> Iterator[pa.Table]:
+def _tables(model: Model, rows: int, request: SampleRequest) -> Iterator[pa.Table]:
     import pyarrow as pa
 
-    if asked.form == "binary":
-        return binary_tables(model, rows, asked.seed, asked.given)
-    return (pa.Table.from_batches([batch]) for batch in model.stream(rows, seed=asked.seed, given=asked.given))
+    if request.form == "binary":
+        return binary_tables(model, rows, request.seed, request.given)
+    return (pa.Table.from_batches([batch]) for batch in model.stream(rows, seed=request.seed, given=request.given))
 
 
 def binary_tables(model: Model, rows: int, seed: int | None, given: Mapping[str, Any] | None) -> Iterator[pa.Table]:

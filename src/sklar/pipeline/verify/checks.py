@@ -44,10 +44,10 @@ CHECKED_CLAIM_FIELDS = (
     "unpriced", "confirmed", "repeated", "prior", "person", "reading", "caveats", "not_covered", "numerics",
 )  # fmt: skip
 """Fields of a claim that must equal those computed from schema and releases."""
-FIT_FACTS = {"method", "options", "asked", "fit", "budget", "allowance", "unit", "rows", "seed", "steps", "versions",
-             "kinds", "paid", "check_share", "accepted", "prior", "person", "reading"}  # fmt: skip
+FIT_FACTS = {"method", "options", "requested", "fit", "budget", "allowance", "unit", "rows", "seed", "steps",
+             "versions", "kinds", "paid", "check_share", "accepted", "prior", "person", "reading"}  # fmt: skip
 """Allowed entries of the record of a fit; next, of the record of paid facts."""
-PAID_FACTS = {"asked", "notes", "releases", "label_weight", "fit", "budget", "allowance"}
+PAID_FACTS = {"requested", "notes", "releases", "label_weight", "fit", "budget", "allowance"}
 VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,40}")
 """Pattern of library versions."""
 FIT_NAME = re.compile("([0-9a-f]{16})?")
@@ -89,7 +89,7 @@ def _facts(stored: Stored, again: Refit) -> Check:
     wrong = marked + [name for name in schema if schema[name] != follows.get(name)]
     wrong += [name for name in follows if name not in schema]
     if wrong:
-        return Check(part="facts", ok=False, says=f"Its facts about '{wrong[0]}' are not those asked or released.")
+        return Check(part="facts", ok=False, says=f"Its facts about '{wrong[0]}' are not those requested or released.")
     notes = tuple(note for stage in ("kinds", "paid") for note in stored.fit.get(stage, {}).get("notes", ()))
     if (schema.names, schema.rules, schema.person, schema.null_values, schema.confirmed, notes) != (
         follows.names, follows.rules, follows.person, follows.null_values, follows.confirmed, again.notes
@@ -116,9 +116,9 @@ def _terms(price: Price) -> tuple[object, ...]:
 
 def _claim(stored: Stored, again: Refit) -> Check:
     """Check that the claim is the one computed from schema, releases and budget."""
-    claim, asked = stored.claim, Budget(**stored.fit.get("asked", stored.fit["budget"]))
+    claim, wanted = stored.claim, Budget(**stored.fit.get("requested", stored.fit["budget"]))
     follows = make_claim(
-        stored.schema, again.method, again.records, asked, again.ledger, reading_of(stored), stored.prior,
+        stored.schema, again.method, again.records, wanted, again.ledger, reading_of(stored), stored.prior,
         criteria="accepted" in stored.fit,
     )  # fmt: skip
     if claim.version != stored.fit.get("versions", {}).get("sklar", claim.version):
@@ -255,7 +255,7 @@ def _apart(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def check_members(stored: Stored, path: str | PathLike[str]) -> Check:
-    """Check that a model file contains the members of its model, without gaps, and nothing else."""
+    """Check that a model file contains the members of its model, none missing, and nothing else."""
     expected = model_members(stored)
     with zipfile.ZipFile(path) as archive:
         listed = archive.infolist()
@@ -374,8 +374,8 @@ def check_rows(stored: Stored, path: str | PathLike[str], seed: int, given: Mapp
             for safe in (False, True) if _is_text(path) else (False,):
                 with tempfile.TemporaryDirectory() as folder:
                     drawn = Path(folder) / f"drawn{_suffix(path)}"
-                    asked = SampleRequest(rows=number, seed=seed, given=given, form=form, safe=safe, persons=whole)
-                    sample_to_file(Model(stored), drawn, asked)
+                    wanted = SampleRequest(rows=number, seed=seed, given=given, form=form, safe=safe, persons=whole)
+                    sample_to_file(Model(stored), drawn, wanted)
                     if same(drawn):
                         return Check(part="rows", ok=True, says=f"All {rows:,} rows are those that seed {seed} draws.")
     except SklarError as error:

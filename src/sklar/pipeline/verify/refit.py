@@ -20,7 +20,14 @@ from sklar.accounting.ledger import FitAccount, FitRecord, Ledger, memory_ledger
 from sklar.accounting.unit import Unit, make_unit
 from sklar.errors import DoorError
 from sklar.methods.evidence import Setting
-from sklar.methods.facts.fit import LABEL_WEIGHT, FactsOptions, asked_schema, measure_facts, measuring_schema, settled
+from sklar.methods.facts.fit import (
+    LABEL_WEIGHT,
+    FactsOptions,
+    collect_facts,
+    measure_facts,
+    measuring_schema,
+    requested_schema,
+)
 from sklar.methods.facts.fit import NAME as FACTS
 from sklar.methods.facts.kinds import NAME as KINDS
 from sklar.methods.facts.kinds import classes_schema, measure_kinds
@@ -75,7 +82,7 @@ def refit(stored: Stored) -> Refit:
     """Fit a model from its releases.
 
     Raises:
-        SklarError: The releases are not what the method asks for with this budget, or they cost more than it.
+        SklarError: The releases are not what the method requests with this budget, or they cost more than it.
     """
     facts = stored.fit
     method = find_method(facts["method"], facts.get("check_share", 0.0))
@@ -109,8 +116,8 @@ def refit(stored: Stored) -> Refit:
     records = (*before.records, replace(fit, id=facts.get("fit", "")))
     _require_own_prices(stored, [record.id for record in records])
     found = with_found_digits(before.schema, model.margins)
-    asked = Budget(**facts.get("asked", facts["budget"]))
-    found = with_own_price(found, before.schema, records, asked, ledger, reading_of(stored))
+    requested = Budget(**facts.get("requested", facts["budget"]))
+    found = with_own_price(found, before.schema, records, requested, ledger, reading_of(stored))
     return Refit(method=method, model=model, schema=found, notes=before.notes, ledger=ledger, records=records)
 
 
@@ -170,9 +177,9 @@ def _before(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
 def _kinds(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
     """Replay the measurement of kinds."""
     bought, reading = stored.fit["kinds"], reading_of(stored)
-    asked, budget, allowance = _asked(bought)
-    public = classes_schema(asked)
-    setting = kinds_setting(coordinates(public).schema, asked, allowance, unit)
+    requested, budget, allowance = _read_request(bought)
+    public = classes_schema(requested)
+    setting = kinds_setting(coordinates(public).schema, requested, allowance, unit)
     door = _replayed(bought, unit)
     found = measure_kinds(setting, door)
     _require_same(door, bought)
@@ -181,23 +188,23 @@ def _kinds(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
         fingerprint=facts_digest(public, budget, unit, stored.claim.version, method=KINDS) + stated_digest(reading),
     )  # fmt: skip
     record = replace(_charged(ledger, account, door.steps, door.events), id=bought["fit"])
-    schema = priced_kinds(found.schema, asked, record, budget, ledger, reading)
+    schema = priced_kinds(found.schema, requested, record, budget, ledger, reading)
     if "paid" not in stored.fit:
-        schema = settled(schema, schema).schema
+        schema = collect_facts(schema, schema).schema
     return _Before(schema=schema, notes=found.notes, records=(record,), signs=found.signs)
 
 
 def _paid(ledger: Ledger, stored: Stored, unit: Unit, kinds: _Before | None) -> _Before:
     """Replay the measurement of bounds and labels, after that of kinds if there was one."""
     bought, reading = stored.fit["paid"], reading_of(stored)
-    asked, budget, allowance = _asked(bought)
+    requested, budget, allowance = _read_request(bought)
     if kinds is not None:
-        follows = asked_schema(kinds.schema)
-        if follows.with_prices(()) != asked.with_prices(()):
-            raise DoorError("the bounds and labels that were asked for are not those of the kinds that were found")
-        asked = follows  # with the price of the kinds as it was recomputed
-    public, weight = measuring_schema(asked), bought.get("label_weight", LABEL_WEIGHT)
-    options = FactsOptions(marked=asked, label_weight=weight, signs={} if kinds is None else kinds.signs)
+        follows = requested_schema(kinds.schema)
+        if follows.with_prices(()) != requested.with_prices(()):
+            raise DoorError("the bounds and labels that were requested are not those of the kinds that were found")
+        requested = follows  # with the price of the kinds as it was recomputed
+    public, weight = measuring_schema(requested), bought.get("label_weight", LABEL_WEIGHT)
+    options = FactsOptions(marked=requested, label_weight=weight, signs={} if kinds is None else kinds.signs)
     setting = facts_setting(coordinates(public).schema, options, allowance, unit)
     door = _replayed(bought, unit)
     facts = measure_facts(setting, door)
@@ -207,19 +214,19 @@ def _paid(ledger: Ledger, stored: Stored, unit: Unit, kinds: _Before | None) -> 
         fingerprint=facts_digest(public, budget, unit, stored.claim.version) + stated_digest(reading),
     )  # fmt: skip
     record = replace(_charged(ledger, account, door.steps, door.events), id=bought["fit"])
-    schema = priced(facts.schema, asked, record, budget, ledger, reading)
+    schema = priced(facts.schema, requested, record, budget, ledger, reading)
     first = _Before(schema=schema) if kinds is None else kinds
     return _Before(schema=schema, notes=(*first.notes, *facts.notes), records=(*first.records, record))
 
 
-def _asked(bought: Mapping[str, Any]) -> tuple[Schema, Budget, Allowance]:
+def _read_request(bought: Mapping[str, Any]) -> tuple[Schema, Budget, Allowance]:
     """Return the schema, budget and allowance of a measurement of facts."""
-    if "asked" not in bought:
+    if "requested" not in bought:
         raise DoorError("the file does not contain the request for its measured facts: an older Sklar made it")
-    asked = schema_from_toml(bought["asked"])
-    if schema_to_toml(asked_schema(asked)) != bought["asked"]:
-        raise DoorError("the request for measured facts contains more than is asked")
-    return asked, Budget(**bought["budget"]), Allowance(**bought["allowance"])
+    requested = schema_from_toml(bought["requested"])
+    if schema_to_toml(requested_schema(requested)) != bought["requested"]:
+        raise DoorError("the request for measured facts contains more than it needs")
+    return requested, Budget(**bought["budget"]), Allowance(**bought["allowance"])
 
 
 def _replayed(bought: Mapping[str, Any], unit: Unit) -> ReplayDoor:

@@ -220,8 +220,8 @@ def ticks_below(ticks: Ticks, left: float, right: float, bottom: float) -> list[
 
     If too little of them is left, every other text is shown.
     """
-    gaps = [(b - a) * (right - left) for (a, _), (b, _) in pairwise(ticks)]
-    letters = int((min(gaps, default=right - left) - 3) / LETTER)
+    widths = [(b - a) * (right - left) for (a, _), (b, _) in pairwise(ticks)]
+    letters = int((min(widths, default=right - left) - 3) / LETTER)
     texts = _placed(ticks, left, right, letters)
     while letters > 1 and any(b[0] - a[0] < (len(a[1]) + len(b[1])) * LETTER / 2 for a, b in pairwise(texts)):
         letters -= 1  # those at the ends were moved inwards

@@ -100,15 +100,15 @@ def curve_chart(
     for at, (_, line) in enumerate(lines):
         points = tuple(frame.at(a, b) for a, b in zip(x, line, strict=True))
         shapes.append(Path(pieces=(points,), colour=line_colour(at), width=2.2, dash=DASHES[at % len(DASHES)]))
-    told = [
+    details = [
         f"{name} {line[len(line) // 2]:.2g} at {x[len(x) // 2]:.2g} and {line[-1]:.2g} at the end"
         for name, line in lines
         if line
     ]
-    return Canvas(width=320, height=220, title=_told(title, told), shapes=tuple(shapes))
+    return Canvas(width=320, height=220, title=_with_details(title, details), shapes=tuple(shapes))
 
 
-def _told(title: str, parts: Sequence[str]) -> str:
+def _with_details(title: str, parts: Sequence[str]) -> str:
     """Return a text alternative from a title and findings."""
     return f"{title}: {'; '.join(parts)}" if parts else title
 
@@ -133,8 +133,8 @@ def cdf_chart(title: str, errors: Sequence[float], lines: Sequence[Cumulative]) 
         points = tuple(frame.at(x, y) for x, y in zip(logs, line.cdf, strict=True))
         shapes.append(Path(pieces=(points,), colour=line_colour(at), width=2.2, dash=DASHES[at % len(DASHES)]))
     halves = [int(np.searchsorted(line.cdf, 0.5)) for line in lines]
-    told = [f"{line.source} {errors[min(at, len(errors) - 1)]:.2g}" for line, at in zip(lines, halves, strict=True)]
-    title = _told(f"{title}, error in rows that half of the queries stay below", told)
+    details = [f"{line.source} {errors[min(at, len(errors) - 1)]:.2g}" for line, at in zip(lines, halves, strict=True)]
+    title = _with_details(f"{title}, error in rows that half of the queries stay below", details)
     return Canvas(width=320, height=220, title=title, shapes=tuple(shapes))
 
 
@@ -176,9 +176,9 @@ def interval_chart(title: str, ranges: Sequence[Range | None], ideal: float | No
             Dot(x=frame.x(found.value), y=y, radius=3.5, fill=colour),
         ]
     named = zip(("attack", "control", "baseline"), ranges, strict=True)
-    told = [f"{name} {found.value:.3f} ({found.low:.3f} to {found.high:.3f})" for name, found in named if found]
-    told += [] if ideal is None else [f"ideal {ideal:g}"]
-    return Canvas(width=260, height=height, title=_told(title, told), shapes=tuple(shapes), role="bar")
+    details = [f"{name} {found.value:.3f} ({found.low:.3f} to {found.high:.3f})" for name, found in named if found]
+    details += [] if ideal is None else [f"ideal {ideal:g}"]
+    return Canvas(width=260, height=height, title=_with_details(title, details), shapes=tuple(shapes), role="bar")
 
 
 def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]], legend: bool = False) -> Canvas:
@@ -215,8 +215,8 @@ def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]], l
             height += 18
         height += 20
         shapes.append(Label(x=170, y=height - 8, text=title, anchor="middle"))
-    told = [f"{name} " + ", ".join(_at_budget(e, m) for e, m, _ in found) for name, found in lines]
-    title = _told(f"{title} over epsilon", told)
+    details = [f"{name} " + ", ".join(_at_budget(e, m) for e, m, _ in found) for name, found in lines]
+    title = _with_details(f"{title} over epsilon", details)
     return Canvas(width=340, height=height, title=title, shapes=tuple(shapes) if points else ())
 
 
@@ -245,14 +245,14 @@ def box_chart(title: str, boxes: Sequence[tuple[str, Sequence[float]]]) -> Canva
     for at, (name, five) in enumerate(boxes):
         y, (least, first, middle, third, most) = 16.0 + 16 * at, map(frame.x, five)
         whiskers = ((least, y), (first, y)), ((third, y), (most, y))
-        told = f"{name}: median {five[2]:.3g}, quartiles {five[1]:.3g} and {five[3]:.3g}"
+        details = f"{name}: median {five[2]:.3g}, quartiles {five[1]:.3g} and {five[3]:.3g}"
         shapes += [
             Path(pieces=whiskers, colour=SYNTHETIC),
             Path(pieces=(rectangle(first, y - 5, third, y + 5),), colour=SYNTHETIC, fill=SYNTHETIC, opacity=0.4),
-            Path(pieces=(((middle, y - 5), (middle, y + 5)),), colour=INK, width=1.5, title=told),
+            Path(pieces=(((middle, y - 5), (middle, y + 5)),), colour=INK, width=1.5, title=details),
             Label(x=frame.left - 6, y=y + 4, text=name, anchor="end"),
         ]
-    title = _told(title, [f"{name} median {five[2]:.3g}" for name, five in boxes])
+    title = _with_details(title, [f"{name} median {five[2]:.3g}" for name, five in boxes])
     return Canvas(width=600, height=bottom + 36, title=title, shapes=tuple(shapes), role="boxes")
 
 
@@ -311,14 +311,14 @@ def tradeoff_chart(plot: Tradeoff) -> Canvas:
 
 def _point(point: TradeoffPoint, best: bool, colour: str, frame: Frame) -> Shape:
     (u, u_low, u_high), (r, r_low, r_high) = point.utility, point.risk
-    told = (
+    details = (
         f"{point.name}: utility {u:.3f} ({u_low:.3f} to {u_high:.3f}), risk {r:.3f} ({r_low:.3f} to {r_high:.3f})"
         f"{', undominated' if best else ''}"
     )
     x, y = frame.at(u, r)
     bars = (frame.at(u_low, r), frame.at(u_high, r)), (frame.at(u, r_low), frame.at(u, r_high))
     return Group(
-        title=told,
+        title=details,
         shapes=(
             Path(pieces=bars, colour=colour, width=1.5, opacity=0.25),
             Dot(x=x, y=y, radius=5.5, fill=colour if best else PAPER, colour=colour),

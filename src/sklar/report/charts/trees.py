@@ -123,13 +123,13 @@ def _pair(edge: Edge, names: Mapping[str, str], box: float, x: float, y: float) 
     middle, right = y + BOX_HEIGHT / 2, x + box + PAIR_GAP
     given = ", ".join(names.get(name, name) for name in edge["given"])
     room = int((2 * box + PAIR_GAP) / 5.0)
-    told = f"given {given}" if len(given) + 6 <= room else f"given {given}"[: room - 1] + "…"
+    text = f"given {given}" if len(given) + 6 <= room else f"given {given}"[: room - 1] + "…"
     return [
         Path(pieces=(((x + box, middle), (right, middle)),), width=thickness(edge), colour=_colour(edge["tau"])),
         *_labels(edge, (x + box + right) / 2, middle),
         Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge["first"], edge["first"])),
         Box(x=right, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge["second"], edge["second"])),
-        Label(x=x, y=y + BOX_HEIGHT + 12, text=told, size=9, colour=SOFT),
+        Label(x=x, y=y + BOX_HEIGHT + 12, text=text, size=9, colour=SOFT),
     ]
 
 

@@ -28,19 +28,19 @@ def may_be_filled(rule: Together, table: SampledTable) -> Mask:
 
 
 def share_nulls(
-    rule: Together, told_by: Mapping[str, Sequence[str]], drawn: SampledTable, rng: np.random.Generator
+    rule: Together, coordinates_of: Mapping[str, Sequence[str]], drawn: SampledTable, rng: np.random.Generator
 ) -> SampledTable:
     """Make coordinates null together: the first decides, and values that others lack are copied from other rows.
 
     So the share of nulls is that of the first column, and the distribution of each other column given that it is filled
     is unchanged. A column may depend on several coordinates.
     """
-    null, out = drawn[told_by[rule.columns[0]][0]].null, dict(drawn)
+    null, out = drawn[coordinates_of[rule.columns[0]][0]].null, dict(drawn)
     for column in rule.columns:
-        empty = np.logical_or.reduce([drawn[name].null for name in told_by[column]])
+        empty = np.logical_or.reduce([drawn[name].null for name in coordinates_of[column]])
         lacking, having = np.flatnonzero(~null & empty), np.flatnonzero(~empty)
         donors = rng.choice(having, len(lacking)) if len(having) else lacking
-        for name in told_by[column]:
+        for name in coordinates_of[column]:
             out[name] = _nulled(_copied(drawn[name], lacking, donors), null)
     return out
 

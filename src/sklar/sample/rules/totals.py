@@ -90,9 +90,9 @@ def _by_value(
         except UnsupportedConditionError:
             if attempt + 1 < MAX_MATCHINGS and len(rules) > 1:
                 continue
-            asked = "; ".join(rule.describe() for rule in rules)
+            described = "; ".join(rule.describe() for rule in rules)
             raise UnsupportedConditionError(
-                f"the model has too few rows with the values that the totals require ({asked}); check the totals, and "
+                f"the model has too few rows with the values that the totals require ({described}); check them, and "
                 "that they agree with the other rules."
             ) from None
     raise AssertionError

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sklar.model.margins.bins import lay_out_column, with_unit, with_weights
 from sklar.model.margins.fit import spread
-from sklar.model.margins.heaps import Rounding, find_heaps, find_rounding
+from sklar.model.margins.heaping import Rounding, find_heaping, find_rounding
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.units import base_unit, units_to_seek
 from sklar.sample.decode import decode_column
@@ -46,7 +46,7 @@ def found(column: Integer | Real, values: np.ndarray, sigma: float = 1.0, seed: 
     exact = np.bincount(search.lookup[column.grid.code(values)], minlength=search.classes + 1)
     noisy = exact + np.random.default_rng(seed).normal(0, sigma, len(exact))
     rows = ROWS / 0.95 if column.null_code is not None else ROWS
-    return find_heaps(flat(column), column.grid, base_unit(column), (search, noisy, sigma), rows)
+    return find_heaping(flat(column), column.grid, base_unit(column), (search, noisy, sigma), rows)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_a_heavy_value_with_a_cell_of_its_own_is_no_heap_elsewhere():
     assert search is not None
     counts = np.bincount(search.lookup[values], minlength=search.classes + 1).astype(float)
     cells = Margin(column="x", starts=np.array([0, 40, 41]), mass=np.array([0.2, 0.505, 0.295]), size=100)
-    assert find_heaps(cells, column.grid, Fraction(1), (search, counts, 1.0), ROWS) == {}
+    assert find_heaping(cells, column.grid, Fraction(1), (search, counts, 1.0), ROWS) == {}
     blind = Margin(column="x", starts=np.array([0]), mass=np.ones(1), size=100)
-    assert find_heaps(blind, column.grid, Fraction(1), (search, counts, 1.0), ROWS) != {}
+    assert find_heaping(blind, column.grid, Fraction(1), (search, counts, 1.0), ROWS) != {}
 
 
 def rounded_flat(column: Integer | Real, rounding: Rounding, cells: int = 16) -> Margin:
@@ -96,25 +96,25 @@ def rounded_flat(column: Integer | Real, rounding: Rounding, cells: int = 16) ->
     st.sampled_from([LOANS, RENTS, WIDE, Integer(-300, 700, step=5), Real(-40, 60, decimals=1)]),
     st.dictionaries(st.sampled_from([Fraction(x) for x in (10, 50, 100, 1000)]), st.floats(0.01, 0.25), min_size=1),
 )
-def test_a_multiple_weighs_its_part_of_its_unit(column: Integer | Real, heaps: dict[Fraction, float]):
-    rounding = Rounding(base=base_unit(column), decimals=None, heaps=heaps)
-    weight, plain = (one.weights(column.grid) for one in (rounding, replace(rounding, heaps={})))
-    spare, code = weight - (1 - sum(heaps.values())) * plain, int(column.grid.code(np.array([0]))[0])
-    assert np.isclose(spare[code], sum(part * float(unit) for unit, part in heaps.items()))
+def test_a_multiple_weighs_its_part_of_its_unit(column: Integer | Real, heaping: dict[Fraction, float]):
+    rounding = Rounding(base=base_unit(column), decimals=None, heaping=heaping)
+    weight, plain = (one.weights(column.grid) for one in (rounding, replace(rounding, heaping={})))
+    spare, code = weight - (1 - sum(heaping.values())) * plain, int(column.grid.code(np.array([0]))[0])
+    assert np.isclose(spare[code], sum(part * float(unit) for unit, part in heaping.items()))
     low, high = int(column.lower), int(column.upper)
-    numbers = {unit: len(range(-(-low // int(unit)), high // int(unit) + 1)) for unit in heaps}
-    assert np.isclose(spare.sum(), sum(part * float(unit) * numbers[unit] for unit, part in heaps.items()))
-    assert rounding.on(flat(column)).heaps == tuple((float(unit), part) for unit, part in heaps.items())
+    numbers = {unit: len(range(-(-low // int(unit)), high // int(unit) + 1)) for unit in heaping}
+    assert np.isclose(spare.sum(), sum(part * float(unit) * numbers[unit] for unit, part in heaping.items()))
+    assert rounding.on(flat(column)).heaping == tuple((float(unit), part) for unit, part in heaping.items())
 
 
 @pytest.mark.parametrize(("column", "unit"), [(LOANS, 10), (RENTS, 2), (WIDE, 500), (Real(0, 3_000, decimals=1), 2)])
 def test_drawn_numbers_have_the_parts_and_keep_to_the_bounds(column: Integer | Real, unit: int):
     """60,000 draws: a share is off by .002, the bound is at ten times that."""
-    heaps = {Fraction(unit): 0.3, Fraction(10 * unit): 0.2}
-    margin = rounded_flat(column, Rounding(base=base_unit(column), decimals=None, heaps=heaps))
+    heaping = {Fraction(unit): 0.3, Fraction(10 * unit): 0.2}
+    margin = rounded_flat(column, Rounding(base=base_unit(column), decimals=None, heaping=heaping))
     rng = np.random.default_rng(4)
     codes = margin.ppf(rng.random(60_000))
-    drawn = decode_column(column, codes, rng, None, margin.heaps)
+    drawn = decode_column(column, codes, rng, None, margin.heaping)
     values = drawn.data[~drawn.null]
     assert values.min() >= column.lower and values.max() <= column.upper
     by_chance = 0.5 / unit * (1.0 if isinstance(column, Integer) else 0.1 if column.decimals else 0.0)
@@ -129,7 +129,7 @@ def test_a_step_leaves_nothing_between():
     values = 100 * np.random.default_rng(5).integers(1, 200, ROWS)
     counts = np.bincount(search.lookup[LOANS.grid.code(values)], minlength=search.classes + 1).astype(float)
     rounding = find_rounding(flat(LOANS), LOANS, Fraction(100), (search, counts, 1.0), ROWS / 0.95)
-    assert rounding.heaps == {Fraction(100): 1.0} and rounding.decimals is None
+    assert rounding.heaping == {Fraction(100): 1.0} and rounding.decimals is None
     layout = with_unit(lay_out_column(LOANS), LOANS, Fraction(100))
     cells = int(layout.coarse[-1]) + 1
     mass = np.append(np.full(cells, 0.95 / cells), 0.05)
@@ -146,4 +146,4 @@ def test_a_step_of_reals_tells_their_digits():
     counts = np.bincount(search.lookup[column.grid.code(values)], minlength=search.classes + 1).astype(float)
     unit = search.find_unit(counts, 1.0)
     rounding = find_rounding(flat(column), column, unit, (search, counts, 1.0), ROWS)
-    assert unit == Fraction(1, 4) and rounding.decimals == 2 and rounding.heaps == {Fraction(1, 4): 1.0}
+    assert unit == Fraction(1, 4) and rounding.decimals == 2 and rounding.heaping == {Fraction(1, 4): 1.0}

@@ -1,8 +1,8 @@
-"""Leaning on a public table as far as released numbers bear it out, by empirical Bayes.
+"""Shrink measurements to a public table by how well they agree with it, by empirical Bayes.
 
 A public table expects q of a number whose truth is p. If its people were drawn from the same population as ours, p - q
 would have variance phi v with phi = 1 / rows + 1 / public rows, and v = q (1 - q) for a share; if they were not, phi is
-larger. A release y = p + noise tells how large: y - q has variance s^2 + phi v. Each table (or number) has a phi of its
+larger. A release y = p + noise shows how large: y - q has variance s^2 + phi v. Each table (or number) has a phi of its
 own, on a grid that ends where the public table says nothing; how often each phi occurs among the tables is learned from
 all of them. Given phi, the truth has mean q + phi v / (phi v + s^2) (y - q) and variance 1 / (1 / s^2 + 1 / (phi v)).
 Where v is next to nothing, phi^2 / 4 stands for phi v: among other people there may be some of every kind.
@@ -23,15 +23,16 @@ from sklar.arrays import Floats
 
 STEP = 4.0
 """Ratio of neighbouring values of phi, and of psi."""
-WORTHLESS = 1.0
-"""The largest phi: the public table is then worth one row."""
-ELSEWHERE = 0.25
-"""Of phi squared: the least variance beyond noise, so that a public table that is worth little says little about values
-that nobody has there either. Without it people of one sex alone as a prior cost 10 to 30% of the error of margins."""
+MAX_PHI = 1.0
+"""Largest phi: the public table then weighs as much as one row."""
+MIN_EXTRA_VARIANCE = 0.25
+"""Least variance beyond noise, as a multiple of phi squared: a public table of little weight then has little weight for
+values that no row has there, too. Without it people of one sex alone as a prior cost 10 to 30% of the error of
+margins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Confronted:
+class PriorComparison:
     """Released numbers beside what a public table expects of them.
 
     Attributes:
@@ -52,13 +53,13 @@ class Confronted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Leaned:
+class Posterior:
     """Numbers between those released and those expected.
 
     Attributes:
         mean: Posterior means.
         variance: Posterior variance, on average over the numbers.
-        phi: What the public table turned out to be worth here is 1 / phi rows.
+        phi: The public table weighs as much as 1 / phi rows here.
         moved: Posterior means of the coefficients of the smooth directions.
     """
 
@@ -76,14 +77,14 @@ def share_spread(shares: Floats, rows: float) -> Floats:
 
 def beyond_noise(phi: float, spread: Floats) -> Floats:
     """The variance with which the truth differs from what is expected: phi v, and at least that of people elsewhere."""
-    return phi * np.maximum(spread, ELSEWHERE * phi)
+    return phi * np.maximum(spread, MIN_EXTRA_VARIANCE * phi)
 
 
-def lean(compared: Sequence[Confronted], least: float) -> list[Leaned]:
-    """Lean on the public table, each entry as far as it is borne out; `least` is the smallest phi."""
+def shrink_to_prior(compared: Sequence[PriorComparison], least: float) -> list[Posterior]:
+    """Shrink each entry to the public table by how well they agree; `least` is the smallest phi."""
     if not compared:
         return []
-    grid = least * STEP ** np.arange(max(int(np.ceil(np.log(WORTHLESS / least) / np.log(STEP))), 1) + 1)
+    grid = least * STEP ** np.arange(max(int(np.ceil(np.log(MAX_PHI / least) / np.log(STEP))), 1) + 1)
     smooth = any(one.smooth is not None for one in compared)
     models = [(phi, psi) for phi in grid for psi in (np.append(0.0, grid) if smooth else np.zeros(1))]
     fits = [[_fit(one, *model) for model in models] for one in compared]
@@ -94,14 +95,14 @@ def lean(compared: Sequence[Confronted], least: float) -> list[Leaned]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Fit:
-    """One model's answer: how much of the rest is believed, the smooth coefficients, and the log evidence."""
+    """One model's answer: how much of the rest is kept, the smooth coefficients, and the log evidence."""
 
     pull: Floats
     moved: Floats
     log_evidence: float
 
 
-def _fit(one: Confronted, phi: float, psi: float) -> _Fit:
+def _fit(one: PriorComparison, phi: float, psi: float) -> _Fit:
     """By Woodbury's identity with the few smooth directions."""
     beyond = beyond_noise(phi, one.spread.ravel())
     variance = beyond + one.variance
@@ -114,14 +115,14 @@ def _fit(one: Confronted, phi: float, psi: float) -> _Fit:
     return _Fit(pull=beyond / variance, moved=moved, log_evidence=log_evidence)
 
 
-def _average(one: Confronted, fits: Sequence[_Fit], phis: Floats, weights: Floats) -> Leaned:
+def _average(one: PriorComparison, fits: Sequence[_Fit], phis: Floats, weights: Floats) -> Posterior:
     gap = (one.observed - one.expected).ravel()
     mean, pulled = np.zeros(len(gap)), np.zeros(len(gap))
     for fit, weight in zip(fits, weights, strict=True):
         shift = 0.0 if one.smooth is None else one.smooth @ fit.moved
         mean += weight * (shift + fit.pull * (gap - shift))
         pulled += weight * fit.pull
-    return Leaned(
+    return Posterior(
         mean=one.expected + mean.reshape(one.expected.shape),
         variance=float(np.mean(pulled * one.variance)),
         phi=float(1 / (weights @ (1 / phis))),

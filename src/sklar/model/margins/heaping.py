@@ -1,4 +1,4 @@
-"""Heaps at round numbers: how large a part of the numbers are multiples of 100, of 500, ..., and margins with them.
+"""Heaping at round numbers: how large a part of the numbers are multiples of 100, of 500, ..., and margins with them.
 
 A number is taken to be rounded to some unit, with a probability that is the same everywhere; given the unit, it is any
 multiple, as a smooth density has it. So the mass of a multiple is the density there times its unit, and that of a cell
@@ -22,8 +22,8 @@ from sklar.schema.numbers import Integer, Real
 LEAST_GAIN = 14.0
 """Chi-square that a heap must explain: of 16 units without any, one passes by chance in 300 columns."""
 LEAST_PART = 0.02
-"""Smaller heaps are not worth a unit."""
-MOST_HEAPS = 4
+"""Smallest part of the numbers that gets a unit."""
+MAX_HEAPING_UNITS = 4
 """Units kept, those that explain most first."""
 WRONG = 0.01
 """Relative error of what a smooth margin expects of a class: where noise is small, chance is not known any better."""
@@ -32,7 +32,7 @@ LEAST_REST = 1e-9
 TINIEST = 1e-300
 """Cells that weigh less hold no number; those of a single real weigh next to nothing."""
 ROUNDS = 8
-"""Of the fit, whose equations are linear but for the cells that hold few multiples."""
+"""Rounds of the fit, whose equations are linear but for the cells that hold few multiples."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,69 +63,69 @@ class Rounding:
     Attributes:
         base: What those are multiples of that are on no heap; None for any real.
         decimals: Digits after the point that were found; None if they were declared, or not found.
-        heaps: Units that parts of the numbers are multiples of, and these parts.
+        heaping: Units that parts of the numbers are multiples of, and these parts.
     """
 
     base: Fraction | None
     decimals: int | None
-    heaps: dict[Fraction, float]
+    heaping: dict[Fraction, float]
 
     @property
     def differs(self) -> bool:
         """Whether some numbers are rounder than others."""
-        return any(part < 1.0 for part in self.heaps.values())
+        return any(part < 1.0 for part in self.heaping.values())
 
     def weights(self, grid: Grid) -> Floats:
         """What each cell of the column's grid stands for: the masses of cells are a smooth density times these."""
-        rest = max(1.0 - sum(self.heaps.values()), 0.0)
-        return numbers_weigh(grid, {**({self.base: rest} if rest > LEAST_REST else {}), **self.heaps})
+        rest = max(1.0 - sum(self.heaping.values()), 0.0)
+        return numbers_weigh(grid, {**({self.base: rest} if rest > LEAST_REST else {}), **self.heaping})
 
     def on(self, margin: Margin) -> Margin:
         """A margin that was fitted with these weights, which says how numbers inside its cells are rounded."""
-        heaps = tuple((float(unit), part) for unit, part in self.heaps.items() if part > 0)
-        return replace(margin, decimals=self.decimals, heaps=heaps)
+        heaping = tuple((float(unit), part) for unit, part in self.heaping.items() if part > 0)
+        return replace(margin, decimals=self.decimals, heaping=heaping)
 
 
 def find_rounding(
     margin: Margin, column: Integer | Real, found: Fraction | None, seen: tuple[UnitSearch, Floats, float], rows: float
 ) -> Rounding:
-    """The unit of a column's numbers, which was found before, and the heaps that stand out.
+    """The unit of a column's numbers, which was found before, and the significant heaping.
 
     Args:
         margin: A smooth margin.
         column: Its column.
         found: Unit of nearly all numbers, or None.
         seen: What was counted by units, the noisy counts and their standard deviation.
-        rows: The number of rows, as far as it is known.
+        rows: The (noisy) number of rows.
     """
     base = base_unit(column) if found is None else found
-    heaps = find_heaps(margin, column.grid, base, seen, rows)
+    heaping = find_heaping(margin, column.grid, base, seen, rows)
     digits = digits_of(found) if found is not None and isinstance(column, Real) and column.unit is None else None
     if found is not None and found != _decimal(digits):
-        heaps = {found: 1.0 - sum(heaps.values()), **heaps}
-    return Rounding(base=base, decimals=digits, heaps=heaps)
+        heaping = {found: 1.0 - sum(heaping.values()), **heaping}
+    return Rounding(base=base, decimals=digits, heaping=heaping)
 
 
 def _decimal(digits: int | None) -> Fraction | None:
     return None if digits is None else Fraction(1, 10**digits)
 
 
-def find_heaps(
+def find_heaping(
     margin: Margin, grid: Grid, base: Fraction | None, seen: tuple[UnitSearch, Floats, float], rows: float
 ) -> dict[Fraction, float]:
-    """Units that parts of the numbers are multiples of, and these parts, as far as they stand out.
+    """Units that parts of the numbers are multiples of, and these parts, where they are significant.
 
     Units join one by one, the one that explains most first.
     """
     search, counts, sigma = seen
     units = [unit for unit in search.units if base is None or (unit > base and (unit / base).denominator == 1)]
     expected = _expect(margin, grid, [base, *units], search)
-    telling = np.asarray(counts[: search.classes], dtype=np.float64)
-    spread = np.sqrt(sigma**2 + np.maximum(telling, 0.0) + (WRONG * telling) ** 2)
-    chosen, (left, parts) = [0], _fit(expected, [0], telling, spread, rows)
-    while len(chosen) <= MOST_HEAPS:
+    counted = np.asarray(counts[: search.classes], dtype=np.float64)
+    spread = np.sqrt(sigma**2 + np.maximum(counted, 0.0) + (WRONG * counted) ** 2)
+    chosen, (left, parts) = [0], _fit(expected, [0], counted, spread, rows)
+    while len(chosen) <= MAX_HEAPING_UNITS:
         tried = {
-            place: _fit(expected, [*chosen, place], telling, spread, rows)
+            place: _fit(expected, [*chosen, place], counted, spread, rows)
             for place in range(1, len(units) + 1)
             if place not in chosen
         }
