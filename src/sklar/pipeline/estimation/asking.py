@@ -69,6 +69,23 @@ def ask(
         answers = _answer_from_measurements(stored, question, wanted, memory)
         if answers is None:
             answers = _answer_from_replicas(stored, question, wanted, memory, done)
+    return _make_estimates(stored, question, answers, wanted)
+
+
+def ask_measurements(
+    stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory
+) -> tuple[Estimated, ...] | None:
+    """Return the estimates of `ask` if measurements cover the question; None if it would need replicas."""
+    validate_question(question, stored.schema)
+    mechanism_of(stored)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        answers = _answer_from_measurements(stored, question, wanted, memory)
+    return None if answers is None else _make_estimates(stored, question, answers, wanted)
+
+
+def _make_estimates(
+    stored: Stored, question: Enquiry, answers: ModelAnswers, wanted: Wanted
+) -> tuple[Estimated, ...]:
     found = make_estimates(question, stored.schema, answers, wanted.confidence, wanted.of)
     if stored.coordinates.rows_of_person is None:
         return found
