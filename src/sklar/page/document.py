@@ -8,21 +8,19 @@ changed byte is found; a signature is one of the manifest.
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import html
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sklar.page.embedded import BLOCKS, compress_facts, encode_block
 from sklar.page.program import join_program, read_static
 
 FORMAT = "sklar-page"
 VERSION = 1
 Sign = Callable[[bytes], bytes]
 """Signs a manifest."""
-BLOCKS = ("facts", "model", "ledger", "manifest", "signature")
-"""Blocks of data in a page, in order."""
 
 
 def build_page(
@@ -38,9 +36,11 @@ def build_page(
         sign: Signs the manifest.
     """
     program, style = join_program(), read_static("page.css")
-    blocks = {"facts": _encode(_compress(facts)), "model": _encode(model)}
-    blocks |= {} if ledger is None else {"ledger": _encode(ledger)}
-    shell = _render(title, program, style, dict.fromkeys([*blocks, "manifest", *(["signature"] if sign else [])], ""), "")
+    blocks = {"facts": encode_block(compress_facts(facts)), "model": encode_block(model)}
+    blocks |= {} if ledger is None else {"ledger": encode_block(ledger)}
+    shell = _render(
+        title, program, style, dict.fromkeys([*blocks, "manifest", *(["signature"] if sign else [])], ""), ""
+    )
     members = {
         "program": _digest(program.encode()),
         "style": _digest(style.encode()),
@@ -50,9 +50,9 @@ def build_page(
         "document": _digest(shell.encode()),
     }
     manifest = json.dumps({"format": FORMAT, "version": VERSION, "title": title, "members": members}, sort_keys=True)
-    blocks["manifest"] = _encode(manifest.encode())
+    blocks["manifest"] = encode_block(manifest.encode())
     if sign is not None:
-        blocks["signature"] = _encode(sign(manifest.encode()))
+        blocks["signature"] = encode_block(sign(manifest.encode()))
     return _render(title, program, style, blocks, program).encode()
 
 
@@ -65,7 +65,9 @@ def _render(title: str, program: str, style: str, blocks: Mapping[str, str], sho
         )
     )  # fmt: skip
     data = "".join(
-        f'<script type="application/octet-stream" id="{name}">{blocks[name]}</script>\n' for name in BLOCKS if name in blocks
+        f'<script type="application/octet-stream" id="{name}">{blocks[name]}</script>\n'
+        for name in BLOCKS
+        if name in blocks
     )
     return (
         '<!doctype html>\n<html lang="en"><head>\n<meta charset="utf-8">\n'
@@ -82,21 +84,6 @@ FALLBACK = (
     "This page did not start. Scripts are switched off, this browser is older than 2023, or the page was changed: then "
     "do not trust it."
 )
-
-
-def read_block(page: bytes, name: str) -> bytes:
-    """Return a block of data of a page."""
-    text = page.decode()
-    start = text.index(f'id="{name}">') + len(f'id="{name}">')
-    return base64.b64decode(text[start : text.index("</script>", start)])
-
-
-def _compress(facts: Mapping[str, Any]) -> bytes:
-    return gzip.compress(json.dumps(facts, separators=(",", ":"), ensure_ascii=False).encode(), 9, mtime=0)
-
-
-def _encode(content: bytes) -> str:
-    return base64.b64encode(content).decode()
 
 
 def _digest(content: bytes) -> str:

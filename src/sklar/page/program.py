@@ -8,7 +8,9 @@ from importlib.resources import files
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z_]+)\.mjs";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let) )", re.MULTILINE)
-DECLARED = re.compile(r"^(?:async )?(?:function\*?|class|const|let) (?:([A-Za-z_$][\w$]*)|[\[{]([^\]}]*)[\]}])", re.MULTILINE)
+DECLARED = re.compile(
+    r"^(?:async )?(?:function\*?|class|const|let) (?:([A-Za-z_$][\w$]*)|[\[{]([^\]}]*)[\]}])", re.MULTILINE
+)
 ENTRY = "main"
 """The module that starts the program."""
 

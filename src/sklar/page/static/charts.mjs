@@ -27,14 +27,15 @@ function columnChart({ labels, released, bands, model, ticks, column, seen }) {
     released.map((share, i) => s("line", { class: "band", x1: x(i + 0.5), x2: x(i + 0.5), y1: y(share - bands[i]), y2: y(share + bands[i]) })),
     released.map((share, i) => s("circle", { class: "dot", cx: x(i + 0.5), cy: y(share), r: Math.min(step * 0.28, 2.6) })),
     s("line", { class: "axis", x1: 6, x2: WIDTH - 6, y1: floor, y2: floor }),
-    spread(ticks).map(([at, text]) => s("text", { x: 6 + (WIDTH - 12) * at, y: floor + 16, class: "tick" }, clip(text, 12))));
+    spread(ticks).map(([at, text]) => s("text", { x: 6 + (WIDTH - 12) * at, y: floor + 16, class: at < 0.04 ? "tick start" : "tick" }, clip(text, 12))));
 }
 
 // Ticks that are far enough apart to be read.
 function spread(ticks) {
   const kept = [];
   for (const tick of ticks) {
-    if (!kept.length || (tick[0] - kept.at(-1)[0]) * WIDTH > LETTER * (clip(kept.at(-1)[1], 12).length + 1.5)) kept.push(tick);
+    const needed = kept.length ? (LETTER * (clip(kept.at(-1)[1], 12).length + clip(tick[1], 12).length)) / 2 + 8 : 0;
+    if (!kept.length || (tick[0] - kept.at(-1)[0]) * WIDTH * 0.72 > needed) kept.push(tick);
   }
   return kept;
 }
@@ -47,7 +48,7 @@ function barChart({ labels, released, bands, model, column, seen }) {
     const y = 4 + i * line;
     return s("g", {},
       s("title", {}, `${label}: model ${percent(model[i])}, released ${percent(released[i])} ± ${percent(bands[i], 2)}`),
-      s("text", { class: "label end", x: left - 8, y: y + 14 }, clip(label, 18)),
+      s("text", { class: "label end", x: left - 8, y: y + 14 }, clip(label, 17)),
       s("rect", { class: "bar", x: left, y: y + 3, width: Math.max(x(model[i]) - left, 0.5), height: line - 8, rx: 2 }),
       s("line", { class: "band", x1: x(released[i] - bands[i]), x2: x(released[i] + bands[i]), y1: y + 10, y2: y + 10 }),
       s("circle", { class: "dot", cx: x(released[i]), cy: y + 10, r: 2.6 }),
@@ -65,7 +66,7 @@ export function intervalChart(rows, label) {
     rows.map((row, i) => {
       const y = 12 + i * line;
       return s("g", {},
-        s("text", { class: "label end", x: left - 10, y: y + 4 }, clip(row.label, 18)),
+        s("text", { class: "label end", x: left - 10, y: y + 4 }, clip(row.label, 17)),
         row.value === null ? s("text", { class: "label", x: left, y: y + 4 }, "–") : [
           s("line", { class: "reach", x1: x(row.low), x2: x(row.high), y1: y, y2: y }),
           s("circle", { class: "dot", cx: x(row.value), cy: y, r: 4 }, s("title", {}, `${number(row.value)} (${number(row.low)} to ${number(row.high)})`))]);
@@ -77,7 +78,7 @@ export function intervalChart(rows, label) {
 
 // A table of numbers as cells; positive and negative ones in two colours if `signed`.
 export function heatMap({ cells, xTicks = [], yTicks = [], label, signed = false, top = null, titles = null, xName = "", yName = "" }) {
-  const left = 74, bottom = 36, width = WIDTH, height = 250, inner = [width - left - 8, height - bottom - 8];
+  const left = 88, bottom = 36, width = WIDTH, height = 250, inner = [width - left - 8, height - bottom - 8];
   const most = top ?? Math.max(...cells.flat().map(Math.abs), 1e-12);
   const [across, down] = [cells.length, cells[0]?.length ?? 0], [w, t] = [inner[0] / across, inner[1] / down];
   return frame(width, height, label,
@@ -85,11 +86,11 @@ export function heatMap({ cells, xTicks = [], yTicks = [], label, signed = false
     cells.map((row, i) => row.map((value, j) => {
       const share = Math.min(Math.abs(value) / most, 1);
       if (share < 0.004) return null;
-      return s("rect", { class: signed && value < 0 ? "less" : "more", "fill-opacity": share.toFixed(3), x: left + i * w, y: 8 + inner[1] - (j + 1) * t,
-        width: w + 0.3, height: t + 0.3 }, titles && s("title", {}, titles(i, j)));
+      return s("rect", { class: signed && value < 0 ? "cell less" : "cell more", "fill-opacity": share.toFixed(3), x: left + i * w, y: 8 + inner[1] - (j + 1) * t,
+        width: w, height: t }, titles && s("title", {}, titles(i, j)));
     })),
     spread(xTicks).map(([at, text]) => s("text", { class: "tick", x: left + inner[0] * at, y: height - bottom + 16 }, clip(text, 12))),
-    sparse(yTicks, inner[1]).map(([at, text]) => s("text", { class: "tick end", x: left - 6, y: 12 + inner[1] * (1 - at) }, clip(text, 11))),
+    sparse(yTicks, inner[1]).map(([at, text]) => s("text", { class: "tick end", x: left - 6, y: 12 + inner[1] * (1 - at) }, clip(text, 13))),
     s("text", { class: "name end", x: width - 8, y: height - 4 }, clip(`${xName} →`, 44)),
     s("text", { class: "name", x: 2, y: height - 4 }, clip(`↑ ${yName}`, 26)));
 }
@@ -109,7 +110,7 @@ export function boxChart(groups, low, high, label, name) {
       const y = 14 + i * line;
       return s("g", {},
         s("title", {}, `${group} (${percent(share)} of rows): median ${number(at[2])}, middle half ${number(at[1])} to ${number(at[3])}`),
-        s("text", { class: "label end", x: left - 8, y: y + 4 }, clip(group, 18)),
+        s("text", { class: "label end", x: left - 8, y: y + 4 }, clip(group, 17)),
         s("line", { class: "whisker", x1: x(at[0]), x2: x(at[4]), y1: y, y2: y }),
         s("rect", { class: "bar", x: x(at[1]), y: y - 7, width: Math.max(x(at[3]) - x(at[1]), 1.5), height: 14, rx: 2 }),
         s("line", { class: "median", x1: x(at[2]), x2: x(at[2]), y1: y - 8, y2: y + 8 }));
@@ -147,7 +148,7 @@ export function mosaicChart(shares, first, second, label) {
     const widest = across.indexOf(Math.max(...across)), part = shares[0].length ? (inner[1] * (shares[0][j] ?? 0)) / (across[0] || 1) : 0;
     const at = y + part / 2;
     y += part;
-    return part > 9 && widest >= 0 ? s("text", { class: "tick end", x: left - 6, y: at + 4 }, clip(second[j], 15)) : null;
+    return part > 9 && widest >= 0 ? s("text", { class: "tick end", x: left - 6, y: at + 4 }, clip(second[j], 13)) : null;
   });
   return frame(WIDTH, height, label, marks, lines,
     spread(ticks).map(([at, text]) => s("text", { class: "tick", x: left + inner[0] * at, y: height - bottom + 16 }, clip(text, 12))));

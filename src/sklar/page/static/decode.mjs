@@ -109,17 +109,17 @@ function onMultiples(u, cells, first, stop, unit) {
 }
 
 // Replaces some drawn numbers by round ones of their cells; the weight of a unit is its share times its multiples.
-function putOnHeaps(column, cells, drawn, rng) {
+function putOnRoundUnits(column, cells, drawn, rng) {
   const [first, stop] = cellEnds(column);
-  const rest = Math.max(1 - column.heaps.reduce((sum, heap) => sum + heap.share, 0), 0);
+  const rest = Math.max(1 - column.round_units.reduce((sum, one) => sum + one.share, 0), 0);
   const rising = [first.map((x, i) => weighMultiples(x, stop[i], column.unit) * rest)];
-  for (const { unit, share } of column.heaps) {
+  for (const { unit, share } of column.round_units) {
     rising.push(first.map((x, i) => rising.at(-1)[i] + share * weighMultiples(x, stop[i], unit)));
   }
   const top = rising.at(-1);
   const place = rng.fill(new Float64Array(cells.length)).map((x, i) => x * top[cells[i]]);
   const u = rng.fill(new Float64Array(cells.length)), out = drawn.slice();
-  column.heaps.forEach(({ unit }, k) => {
+  column.round_units.forEach(({ unit }, k) => {
     const rows = [...cells.keys()].filter((i) => place[i] >= rising[k][cells[i]] && place[i] < rising[k + 1][cells[i]]);
     const found = onMultiples(Float64Array.from(rows, (i) => u[i]), rows.map((i) => cells[i]), first, stop, unit);
     rows.forEach((i, at) => (out[i] = found[at]));
@@ -129,7 +129,7 @@ function putOnHeaps(column, cells, drawn, rng) {
 
 function drawNumbers(column, cells, rng) {
   const drawn = column.grid.integer ? drawIntegers(column, cells, rng) : drawReals(column, cells, rng);
-  return column.heaps.length && column.heaped ? putOnHeaps(column, cells, drawn, rng) : drawn;
+  return column.round_units.length ? putOnRoundUnits(column, cells, drawn, rng) : drawn;
 }
 
 export function isNumber(column) {

@@ -89,7 +89,7 @@ function labelsByLabels(a, b) {
 
 // Returns the chart, and what it is.
 export function jointPicture(a, b) {
-  if (a.numeric && b.numeric) return { chart: numbersByNumbers(a, b), what: "Heat map: darker cells have more rows (on a square-root scale)." };
+  if (a.numeric && b.numeric) return { chart: numbersByNumbers(a, b), what: "Heat map: cells of a stronger colour have more rows (on a square-root scale)." };
   if (a.numeric || b.numeric) {
     const [numbers, labels] = a.numeric ? [a, b] : [b, a];
     return { chart: numbersByLabels(numbers, labels), what: `Boxes hold the middle half of ${numbers.name} in each group of ${labels.name}; lines reach from 5% to 95%.` };

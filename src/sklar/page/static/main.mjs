@@ -71,7 +71,7 @@ async function startPage() {
 }
 
 function show(page, app) {
-  const badge = h("a", { class: "badge", href: "#verify" }, "Checking …"), main = h("main", { id: "main" });
+  const badge = h("a", { class: "badge", href: "#verify" }, "Checking …"), main = h("main", { id: "main", tabindex: "-1" });
   const links = Object.entries(VIEWS).map(([name, [text]]) => h("a", { href: `#${name}`, "data-view": name }, text));
   app.replaceChildren(
     h("a", { class: "skip", href: "#main", onclick: (event) => skip(event, main) }, "Skip to the content"),
@@ -90,7 +90,7 @@ function show(page, app) {
     main.replaceChildren(...VIEWS[view][1](page, ...path).flat().filter(Boolean));
     if (moved) {
       scrollTo(0, 0);
-      (main.querySelector(".title") ?? links.find((one) => one.dataset.view === view)).focus();
+      (main.querySelector(".title") ?? main).focus();
     }
   };
   addEventListener("hashchange", () => route(true));
@@ -99,7 +99,6 @@ function show(page, app) {
 
 function skip(event, main) {
   event.preventDefault();
-  main.tabIndex = -1;
   main.focus();
 }
 

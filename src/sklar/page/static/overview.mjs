@@ -3,7 +3,7 @@
 import { h, link, number, table } from "./dom.mjs";
 import { vineGraph } from "./tree.mjs";
 
-export function overview({ content }) {
+export function overview({ content, strength }) {
   const { claim, report, rows, schema, dependence, trees } = content;
   const times = Math.exp(claim.epsilon);
   return [
@@ -18,7 +18,7 @@ export function overview({ content }) {
     h("div", { class: "two" },
       h("section", { class: "panel good" }, h("h2", "What is accurate"), h("ul", report.trust.map((line) => h("li", line)))),
       h("section", { class: "panel fair" }, h("h2", "What is not"), h("ul", report.doubt.map((line) => h("li", line))))),
-    trees.length ? vineSection(dependence.names, trees) : null,
+    trees.length ? vineSection(dependence.names, trees, strength) : null,
     h("section", h("h2", "What the claim rests on"),
       table(["", "stated"], claim.rows, { label: "What the claim rests on" }),
       h("details", h("summary", "The whole claim"), h("p", claim.text))),
@@ -27,11 +27,11 @@ export function overview({ content }) {
 
 const fact = (name, value) => h("div", h("dt", name), h("dd", value));
 
-function vineSection(names, trees) {
+function vineSection(names, trees, strength) {
   const deeper = trees.slice(1).flatMap((tree) => tree.edges.map((edge) => [edge, tree.tree])).sort((a, b) => b[0].strength - a[0].strength);
   return h("section", h("h2", "How columns depend on each other"),
     h("p", { class: "soft" }, "The first tree of the vine: each column hangs from the one through which it depends on the others. Thick lines are strong, blue ones negative. Choose a column to see its distribution."),
-    vineGraph(names, trees[0].edges),
+    vineGraph(names, trees[0].edges, strength),
     deeper.length ? h("details", h("summary", `${deeper.length} conditional dependences in deeper trees`),
       table(["pair", "given", "tree", "family", "strength"], deeper.slice(0, 200).map(([edge, level]) =>
         [link(`${edge.first} and ${edge.second}`, "pairs", edge.first, edge.second), edge.given.join(", "), String(level), edge.family, number(edge.strength, 2)]), { label: "Deeper trees" })) : null);

@@ -41,6 +41,7 @@ function chooser(page, first = null, second = null) {
 export function pairView(page, first, second) {
   const names = page.content.dependence.names, [i, j] = [names.indexOf(first), names.indexOf(second)];
   if (i < 0 || j < 0 || i === j) return [chooser(page), h("p", "Choose two columns.")];
+  const finding = findMeasured(page.content.report, first, second);
   const place = h("figure", { class: "large joint" }, h("p", { class: "soft", role: "status" }, "Drawing rows of the model …"));
   page.rows().then((columns) => {
     const views = [i, j].map((at) => viewColumn(page.content.schema.coordinates[at], columns[at]));
@@ -51,7 +52,7 @@ export function pairView(page, first, second) {
     h("p", link("← All pairs", "pairs")), chooser(page, first, second),
     h("h2", { class: "title", tabindex: "-1" }, `${first} and ${second}`),
     h("p", "Strength of dependence in the model: ", h("strong", page.strength(i, j).toFixed(2).replace("-", "−")), ". ", origin(page, first, second)),
-    h("div", { class: "two" }, place, measuredPart(page, first, second)),
+    h("div", { class: "two" }, place, measuredText(finding)), finding.table ? measuredMaps(finding.table, first, second) : null,
     answersOf(page, first, second),
   ];
 }
@@ -65,23 +66,33 @@ function origin(page, first, second) {
   return page.content.trees.length ? "They are not joined in the vine: they depend on each other through other columns, and through the measured tables." : "";
 }
 
-function measuredPart(page, first, second) {
-  const { report } = page.content;
-  const finding = report.pairs.find((one) => one.columns.includes(first) && one.columns.includes(second));
-  if (!finding) {
-    const known = report.measured.some((pair) => pair.includes(first) && pair.includes(second));
-    return h("div", h("h3", known ? "Measured" : "Not measured"), h("p", known ? "A table of this pair was released; `sklar report` shows it." : "No table of this pair was released. What the model shows of it comes from other tables and from smoothing, and may be wrong."));
+// What was measured of a pair: its table, if that is in the page, and whether one was released at all.
+function findMeasured(report, first, second) {
+  const about = (columns) => columns.includes(first) && columns.includes(second);
+  return { table: report.pairs.find((one) => about(one.columns)), released: report.measured.some(about) };
+}
+
+function measuredText({ table: found, released }) {
+  if (!released) {
+    return h("div", { class: "panel fair" }, h("h3", "Not measured"),
+      h("p", "No table of this pair was released. What the model shows of it comes from other tables and from smoothing, and may be wrong."));
   }
-  const turned = finding.columns[0] !== first, cells = (rows) => (turned ? rows[0].map((_, k) => rows.map((row) => row[k])) : rows);
-  const [released, model] = [cells(finding.released), cells(finding.model)], ticks = turned ? [...finding.ticks].reverse() : finding.ticks;
-  const top = Math.max(...released.flat().map(Math.abs), ...model.flat().map(Math.abs), finding.noise);
-  const map = (rows, what) => h("figure", heatMap({ cells: rows, xTicks: ticks[0], yTicks: ticks[1], signed: true, top, xName: first, yName: second,
-    titles: (a, b) => `${percent(rows[a][b], 2)} of rows more than if independent`, label: `${what}: ${finding.seen}` }), h("figcaption", what));
-  return h("div", h("h3", "Measured"),
-    h("p", finding.signal ? "The released table shows a dependence beyond its noise" : "The released table shows no dependence beyond its noise", ` (p = ${number(finding.p_value, 2)}). Noise of a cell: ± ${percent(finding.noise, 2)} of rows.`,
-      finding.contradicts ? h("strong", " The model contradicts this table.") : ""),
-    h("p", { class: "soft" }, "Rows more (orange) or fewer (blue) than if the columns were independent:"),
-    h("div", { class: "pair-of-maps" }, map(released, "released, with noise"), map(model, "the model")));
+  if (!found) return h("div", { class: "panel" }, h("h3", "Measured"), h("p", "A table of this pair was released; the model file has it."));
+  const p = found.p_value < 1e-4 ? "p < 0.0001" : `p = ${number(found.p_value, 2)}`;
+  return h("div", { class: "panel good" }, h("h3", "Measured"),
+    h("p", `The released table shows ${found.signal ? "a" : "no"} dependence beyond its noise (${p}).`),
+    h("p", `Noise of one cell: ± ${percent(found.noise, 2)} of rows, with 95% confidence.`),
+    found.contradicts ? h("p", h("strong", "The model contradicts this table.")) : null);
+}
+
+function measuredMaps(found, first, second) {
+  const turned = found.columns[0] !== first, cells = (rows) => (turned ? rows[0].map((_, k) => rows.map((row) => row[k])) : rows);
+  const [released, model] = [cells(found.released), cells(found.model)], ticks = turned ? [...found.ticks].reverse() : found.ticks;
+  const top = Math.max(...released.flat().map(Math.abs), ...model.flat().map(Math.abs), found.noise);
+  const map = (rows, what) => h("figure", h("figcaption", h("strong", what)), heatMap({ cells: rows, xTicks: ticks[0], yTicks: ticks[1], signed: true, top, xName: first, yName: second,
+    titles: (a, b) => `${percent(rows[a][b], 2)} of rows more than if independent`, label: `${what}: ${found.seen}` }));
+  return h("section", h("h3", "Rows more (orange) or fewer (blue) than if the columns were independent"),
+    h("div", { class: "two" }, map(released, "Released, with noise"), map(model, "The model")));
 }
 
 function answersOf(page, first, second) {

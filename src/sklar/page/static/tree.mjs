@@ -25,14 +25,15 @@ export function layOutTree(names, edges) {
   return nodes;
 }
 
-export function vineGraph(names, edges) {
+// `strength(i, j)` has the sign of a dependence.
+export function vineGraph(names, edges, strength) {
   const nodes = layOutTree(names, edges), deepest = Math.max(...nodes.map((node) => node.depth));
   const indent = Math.min(INDENT, 180 / Math.max(deepest, 1)), width = 420, height = nodes.length * LINE + 8;
   const x = (node) => 10 + node.depth * indent, y = (i) => 16 + i * LINE;
   const lines = nodes.map((node, i) => {
     if (node.above === null) return null;
     const above = nodes[node.above], [x0, y0] = [x(above), y(node.above)];
-    return s("path", { class: node.edge.tau < 0 ? "edge less" : "edge", d: `M${x0} ${y0} V${y(i) - 8} Q${x0} ${y(i)} ${x0 + 8} ${y(i)} H${x(node)}`,
+    return s("path", { class: strength(names.indexOf(node.edge.first), names.indexOf(node.edge.second)) < 0 ? "edge less" : "edge", d: `M${x0} ${y0} V${y(i) - 8} Q${x0} ${y(i)} ${x0 + 8} ${y(i)} H${x(node)}`,
       "stroke-width": (1 + 6 * node.edge.strength).toFixed(2) });
   });
   const marks = nodes.map((node, i) => {

@@ -18,10 +18,13 @@ MAX_VALUES = 12
 """Labels of a column whose shares are estimated, the first of the schema."""
 MAX_GROUP_VALUES = 3
 """Labels of a column whose shares are estimated in each group of another one."""
-MAX_COLUMNS, MAX_PAIRS = 60, 60
-"""Columns, and significant pairs of columns, with estimates: a question takes a tenth of a second or several."""
+MAX_COLUMNS, MAX_PAIRS = 60, 40
+"""Columns, and significant pairs of columns, with estimates: a question takes a tenth of a second to one. Quantiles by
+group, which take half a minute, are left to `sklar estimate`."""
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of the quantiles."""
+REPEATED = ("name", "how", "confidence", "of", "error")
+"""Entries of an estimate that all numbers of an answer share, or that its interval implies."""
 Done = Callable[[float], None]
 """Progress callback: called with the completed fraction."""
 
@@ -34,10 +37,10 @@ def estimate_answers(
     Extra questions are answered by replicas where no released table does; others are left out then.
     """
     schema, memory, wanted = stored.schema, Memory(), Wanted()
-    asked = list(list_questions(schema, pairs))
+    questions = list(list_questions(schema, pairs))
     answers: list[dict[str, Any]] = []
-    for at, question in enumerate(asked):
-        done(at / max(len(asked) + len(extra), 1))
+    for at, question in enumerate(questions):
+        done(at / max(len(questions) + len(extra), 1))
         try:
             found = ask_measurements(stored, question, wanted, memory)
         except SklarError:
@@ -84,23 +87,27 @@ def _about_pair(schema: Schema, first: str, second: str) -> Iterator[Enquiry]:
                 yield Enquiry(statistic="share", columns=(name,), value=value, by=by)
         elif is_number(column):
             yield Enquiry(statistic="mean", columns=(name,), by=by)
-            yield Enquiry(statistic="quantile", columns=(name,), by=by)
             if groups.value_cells == 2:
                 yield Enquiry(statistic="difference", columns=(name,), by=by)
 
 
 def describe_answer(question: Enquiry, found: Sequence[Estimated]) -> dict[str, Any]:
     """Return a question and its estimates as plain data."""
+    by = f" by {question.by}" if question.by else ""
     return {
-        "statistic": question.statistic, "columns": list(question.columns),
-        "value": None if question.value is None else str(question.value).lower() if question.value is True else
-        str(question.value),
-        "at": question.at, "by": question.by,
-        "text": found[0].name + (f" by {question.by}" if question.by else ""),
-        "numbers": [
-            {"group": None if one.group is None else str(one.group), "term": one.term, "value": one.value,
-             "low": one.low, "high": one.high, "worth": one.worth}
-            for one in found
-        ],
-        "how": found[0].how, "confidence": found[0].confidence, "of": found[0].of,
+        "statistic": question.statistic, "columns": list(question.columns), "value": _write_value(question.value),
+        "at": question.at, "by": question.by, "where": bool(question.given),
+        "text": found[0].name.replace("=True)", "=true)") + by,
+        "numbers": [_describe_number(one) for one in found],
+        "how": found[0].how, "confidence": found[0].confidence,
     }  # fmt: skip
+
+
+def _describe_number(estimated: Estimated) -> dict[str, Any]:
+    """Return the estimate, its interval and its effective sample size, by group and term."""
+    facts = {name: value for name, value in estimated.to_dict().items() if name not in REPEATED}
+    return {**facts, "group": _write_value(estimated.group)}
+
+
+def _write_value(value: Any) -> str | None:
+    return None if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -27,7 +27,7 @@ MAX_SAFE_INTEGER = 2**53
 
 
 def describe_schema(stored: Stored) -> dict[str, Any]:
-    """Return the facts by which the page decodes codes, and `unsupported`: why it cannot draw rows, or an empty text."""
+    """Return the facts by which the page decodes codes, and why it cannot draw rows."""
     schema, by = stored.schema, stored.coordinates
     margins = {margin.column: margin for margin in stored.model.margins}
     unsupported = explain_unsupported(stored)
@@ -45,7 +45,9 @@ def describe_schema(stored: Stored) -> dict[str, Any]:
     return facts | {
         "calendars": {name: _describe_calendar(parts) for name, parts in by.dated.items()},
         "rules": [RULES[type(rule)](schema, rule) for rule in schema.rules],
-        "computed": [_describe_function(schema, rule) for rule in computing_order(schema.rules) if isinstance(rule, Function)],
+        "computed": [
+            _describe_function(schema, rule) for rule in computing_order(schema.rules) if isinstance(rule, Function)
+        ],
     }
 
 
@@ -104,10 +106,10 @@ RULES: dict[type[Rule], Callable[[Schema, Any], dict[str, Any]]] = {
 
 def _describe_coordinate(by: Coordinates, name: str, margin: Margin) -> dict[str, Any]:
     column, part = by.schema[name], by.by_name[name]
-    heaps = [{"unit": _ratio(Fraction(repr(unit))), "share": share} for unit, share in margin.heaps]
-    heaped = isinstance(column, Integer | Real) and bool(np.any(column.grid.widths != column.grid.step))
+    units = [{"unit": _ratio(Fraction(repr(unit))), "share": share} for unit, share in margin.heaps]
+    coarse = isinstance(column, Integer | Real) and bool(np.any(column.grid.widths != column.grid.step))
     kind = "same" if isinstance(part, Same) else "calendar"
-    return {"name": name, "part": kind, **_describe_column(column), "heaps": heaps, "heaped": heaped}
+    return {"name": name, "part": kind, **_describe_column(column), "round_units": units if coarse else []}
 
 
 def _describe_calendar(parts: list[CalendarPart]) -> dict[str, Any]:
@@ -135,7 +137,7 @@ def _describe_column(column: Column) -> dict[str, Any]:
     missing = column.lower if column.missing_value is None else column.missing_value
     facts |= {
         "lower": lower, "upper": upper, "grid": pack_grid(column.grid), "unit": None if unit is None else _ratio(unit),
-        "missing": column.tick(missing) if isinstance(column, Datetime) else missing,
+        "missing": column.tick(str(missing)) if isinstance(column, Datetime) else missing,
     }  # fmt: skip
     if isinstance(column, Real):
         facts |= {"atoms": list(column.atoms), "whole": column.whole}

@@ -12,7 +12,7 @@ from pathlib import Path
 from sklar.errors import UsageError
 from sklar.export.atomic import require_writable, write_bytes
 from sklar.page.document import build_page
-from sklar.pipeline.bundle.bundle import extract_ledger
+from sklar.pipeline.bundle.extract import extract_ledger
 from sklar.pipeline.bundle.keys import signature
 from sklar.pipeline.model_file import Stored, write_model
 from sklar.pipeline.public_report.report import public_report

@@ -10,6 +10,7 @@ import numpy as np
 
 from sklar.arrays import Floats, Ints
 from sklar.model.margins.margin import Margin
+from sklar.model.protocol import Codes
 from sklar.model.vine.model import VineModel, describe_trees
 from sklar.pipeline.model_file import Stored
 from sklar.pipeline.public_report.columns import ColumnFinding
@@ -76,7 +77,7 @@ def describe_dependence(stored: Stored, *, with_rows: bool) -> dict[str, Any]:
     sign is that of the rank correlation where both columns are ordered. It is stored in hundredths.
     """
     rng = named_streams(stored.fit["seed"])("page")
-    codes = stored.model.simulate(DRAWN_ROWS, rng)  # type: ignore[attr-defined]
+    codes = stored.model.simulate(DRAWN_ROWS, rng)
     columns = [stored.coordinates.schema[name] for name in stored.coordinates.schema.modelled]
     groups = [
         _group(column, margin, codes[:, j])
@@ -91,7 +92,7 @@ def _pack(array: np.ndarray) -> str:
     return base64.b64encode(array.astype(array.dtype.newbyteorder("<")).tobytes()).decode()
 
 
-def _group(column: Column, margin: Margin, codes: Ints) -> Ints:
+def _group(column: Column, margin: Margin, codes: Codes) -> Ints:
     """Return groups of about equal mass of ordered columns, and the most frequent labels of others."""
     dense = margin.dense()
     if column.ordered or column.numeric:
@@ -108,7 +109,9 @@ def compute_strengths(groups: list[Ints]) -> Floats:
     marks = np.zeros((rows, size * MAX_GROUPS), dtype=np.float32)
     for j, group in enumerate(groups):
         marks[np.arange(rows), j * MAX_GROUPS + group] = 1.0
-    tables = (marks.T @ marks).astype(np.float64).reshape(size, MAX_GROUPS, size, MAX_GROUPS).transpose(0, 2, 1, 3) / rows
+    tables = (marks.T @ marks).astype(np.float64).reshape(size, MAX_GROUPS, size, MAX_GROUPS).transpose(
+        0, 2, 1, 3
+    ) / rows
     first, second = tables.sum(axis=3, keepdims=True), tables.sum(axis=2, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         information = np.nansum(np.where(tables > 0, tables * np.log(tables / (first * second)), 0.0), axis=(2, 3))
@@ -119,7 +122,7 @@ def compute_strengths(groups: list[Ints]) -> Floats:
     return strength
 
 
-def _signs(columns: list[Column], codes: Ints) -> Floats:
+def _signs(columns: list[Column], codes: Codes) -> Floats:
     ranks = np.argsort(np.argsort(codes, axis=0, kind="stable"), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         corr = np.nan_to_num(np.atleast_2d(np.corrcoef(ranks.T)))
