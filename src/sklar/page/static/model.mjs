@@ -6,6 +6,7 @@ import { prepareVine, transform } from "./vine.mjs";
 import { logWeights, prepareCalibration } from "./weights.mjs";
 
 const BLOCK = 16_384;
+const MAX_PARTICLES_PER_ROW = 3;
 
 export class VineModel {
   constructor(stored) {
@@ -21,16 +22,36 @@ export class VineModel {
     const ceiling = this.calibration.ceiling;
     for (let filled = 0; filled < rows; ) {
       const size = Math.trunc(Math.min(BLOCK, 1.1 * ceiling * (rows - filled) + 64));
-      const levels = this.axes.map(() => rng.fill(new Float64Array(size)).map(clipOpen));
-      const particles = transform(this.vine, levels);
-      const places = this.axes.map((axis, j) => placesAt(axis, particles[j]));
-      const logs = logWeights(this.calibration, places);
+      const { particles, places, logs } = this.propose(size, rng);
       const tests = rng.fill(new Float64Array(size));
       for (let i = 0; i < size && filled < rows; i++) {
         if (!(tests[i] < Math.exp(logs[i]) / ceiling)) continue;
         this.axes.forEach((axis, j) => (codes[j][filled] = codeAt(axis, particles[j][i], places[j][i])));
         filled++;
       }
+    }
+    return codes;
+  }
+
+  // Particles of the vine, their intervals and their log-weights.
+  propose(size, rng) {
+    const levels = this.axes.map(() => rng.fill(new Float64Array(size)).map(clipOpen));
+    const particles = transform(this.vine, levels);
+    const places = this.axes.map((axis, j) => placesAt(axis, particles[j]));
+    return { particles, places, logs: logWeights(this.calibration, places) };
+  }
+
+  // Rows for pictures: particles picked by their weights. Some appear twice, but few are needed where rejection is slow.
+  simulateRoughly(rows, rng) {
+    const size = Math.ceil(rows * Math.min(this.calibration.ceiling, MAX_PARTICLES_PER_ROW));
+    const { particles, places, logs } = this.propose(size, rng);
+    const reach = new Float64Array(size);
+    let total = 0;
+    for (let i = 0; i < size; i++) reach[i] = total += Math.exp(logs[i]);
+    const codes = this.axes.map(() => new Int32Array(rows)), offset = rng.random();
+    for (let row = 0, i = 0; row < rows; row++) {
+      while (i < size - 1 && reach[i] < ((row + offset) / rows) * total) i++;
+      this.axes.forEach((axis, j) => (codes[j][row] = codeAt(axis, particles[j][i], places[j][i])));
     }
     return codes;
   }
@@ -47,6 +68,10 @@ export class IndependentModel {
       for (let i = 0; i < rows; i++) codes[i] = invertMargin(margin, rng.random());
       return codes;
     });
+  }
+
+  simulateRoughly(rows, rng) {
+    return this.simulate(rows, rng);
   }
 }
 

@@ -38,7 +38,7 @@ export function startWorker(scope) {
     look({ rows }) {
       const { model, facts } = ready, rng = new Generator(0n);
       const count = Math.max(Math.min(rows, Math.floor(MAX_LOOK_CELLS / facts.coordinates.length)), 4_000);
-      const codes = model.simulate(count, rng);
+      const codes = model.simulateRoughly(count, rng);
       return { columns: facts.coordinates.map((column, j) => decodeColumn(column, codes[j], rng)) };
     },
   };
