@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+from scipy.linalg import LinAlgError, LinAlgWarning
 
 from sklar.errors import SklarError
 from sklar.inference.answers.questions import Enquiry, is_number, parse_question
@@ -41,10 +44,7 @@ def estimate_answers(
     answers: list[dict[str, Any]] = []
     for at, question in enumerate(questions):
         done(at / max(len(questions) + len(extra), 1))
-        try:
-            found = ask_measurements(stored, question, wanted, memory)
-        except SklarError:
-            continue  # such a statistic is not defined for this model
+        found = _try_measurements(stored, question, memory)
         if found is not None:
             answers.append(describe_answer(question, found))
     for text in extra:
@@ -52,6 +52,16 @@ def estimate_answers(
         answers.append({**describe_answer(question, ask(stored, question, wanted, memory)), "text": text})
     done(1.0)
     return answers
+
+
+def _try_measurements(stored: Stored, question: Enquiry, memory: Memory) -> tuple[Estimated, ...] | None:
+    """Return the estimates; None if they need replicas, are not defined, or rest on nearly singular equations."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LinAlgWarning)
+        try:
+            return ask_measurements(stored, question, Wanted(), memory)
+        except (SklarError, LinAlgError, LinAlgWarning):
+            return None
 
 
 def list_questions(schema: Schema, pairs: Sequence[tuple[str, str]]) -> Iterator[Enquiry]:
