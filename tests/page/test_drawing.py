@@ -15,6 +15,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import chi2_contingency
 
 from sklar.accounting.composition.gaussian import analytic_gaussian_epsilon
+from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.model.axis import codes_at
 from sklar.model.pairs.copula import Checkerboard, GaussianPair, tabulate
 from sklar.model.vine.calibration import log_weights
@@ -69,8 +70,8 @@ def test_formulas_are_those_of_python(people: Model, tmp_path: Path) -> None:
     }
     for name, values in expected.items():
         np.testing.assert_allclose(found[name], values, rtol=TOLERANCE, atol=TOLERANCE, err_msg=name)
-    epsilons = [analytic_gaussian_epsilon(1 / shift, 1e-9) for shift in shifts]  # rounded up
-    np.testing.assert_allclose(found["epsilons"], epsilons, rtol=1e-10)
+    both = [(analytic_gaussian_epsilon(1 / shift, 1e-9), rho_to_epsilon(shift, 1e-9)) for shift in shifts]
+    np.testing.assert_allclose(found["epsilons"], both, rtol=1e-9)  # Python rounds them up
     codes = [codes_at(scale, particles[:, j]) for j, scale in enumerate(model.scales)]
     np.testing.assert_array_equal(found["codes"], codes)
     np.testing.assert_array_equal(found["margins"], [margin.ppf(u) for margin in model.margins])

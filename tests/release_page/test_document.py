@@ -70,7 +70,8 @@ def test_all_parts_come_back_and_have_their_hashes() -> None:
 @pytest.mark.parametrize(
     "column",
     [Integer(0, 90), Integer(-5, 3_000_000), Integer(0, 1000, step=50), Real(0, 1),
-     Real(-3.3, 1e6, bins=77, atoms=[0.1]), Real(0, 10, decimals=2), Real(0, 100, step=0.25), Real(0, 5, edges=[0, 0.7, 3.1, 5])],
+     Real(-3.3, 1e6, bins=77, atoms=[0.1]), Real(0, 10, decimals=2), Real(0, 100, step=0.25),
+     Real(0, 5, edges=[0, 0.7, 3.1, 5])],
     ids=repr,
 )  # fmt: skip
 def test_grids_unpack_to_the_same_cells(column: Integer | Real) -> None:

@@ -29,5 +29,5 @@ process.stdout.write(JSON.stringify({
   logs: Array.from(weights.logWeights(fitted.calibration, places)),
   margins: stored.margins.map((margin) => u.map((x) => model.invertMargin(model.prepareMargin(margin), x))),
   random: u.map(() => rng.random()),
-  epsilons: asked.shifts.map((shift) => epsilon.gaussianEpsilon(shift, 1e-9)),
+  epsilons: asked.shifts.map((shift) => [epsilon.gaussianEpsilon(shift, 1e-9), epsilon.zcdpEpsilon(shift, 1e-9)]),
 }));

@@ -29,6 +29,23 @@ export function gaussianEpsilon(shift, delta) {
   return high;
 }
 
+// The epsilon of rho-zCDP at delta, by the best Renyi order 1 + t.
+export function zcdpEpsilon(rho, delta) {
+  const value = (x) => {
+    const t = Math.exp(x);
+    return (1 + t) * rho - Math.log(delta) / t - Math.log1p(t) / t - Math.log1p(1 / t);
+  };
+  let low = -25, high = 25;
+  for (let i = 0; i < 200; i++) {
+    const third = (high - low) / 3;
+    if (value(low + third) < value(high - third)) high -= third;
+    else low += third;
+  }
+  return Math.max(value((low + high) / 2), 0);
+}
+
+const CONVERSIONS = { gaussian: (total, delta) => gaussianEpsilon(Math.sqrt(2 * total), delta), zcdp: zcdpEpsilon };
+
 // The squared L2 distance by which one person moves a table; null of queries that this page does not know.
 function squaredSensitivity(query, shape, unit) {
   const rows = unit.rows_per_person ** 2, both = unit.neighbours === "replace" ? 2 : 1;
@@ -53,7 +70,7 @@ function stepCost(step, queries, unit, dither) {
 // Returns { ok, says } about the price of a fit.
 export function recomputePrice(fit, claim, steps, queries) {
   const known = Object.keys(fit.unit).every((name) => ["neighbours", "rows_per_person"].includes(name));
-  if (claim.accounting !== "gaussian" || !known || fit.kinds || fit.paid) {
+  if (!(claim.accounting in CONVERSIONS) || !known || fit.kinds || fit.paid) {
     return { ok: null, says: "The price of this fit is not recomputed here: run `sklar verify`." };
   }
   let total = 0, recorded = 0;
@@ -63,7 +80,7 @@ export function recomputePrice(fit, claim, steps, queries) {
     else if (cost > stated * (1 + TOLERANCE)) return { ok: false, says: `The noise of the step '${step.label}' costs more than its record states.` };
     total += Math.max(cost ?? 0, stated);
   }
-  const [epsilon, delta] = claim.own, found = gaussianEpsilon(Math.sqrt(2 * total), delta);
+  const [epsilon, delta] = claim.own, found = CONVERSIONS[claim.accounting](total, delta);
   const how = recorded ? ` The cost of ${recorded} of ${steps.length} steps, which are not counts, is taken as recorded.` : "";
   if (found > epsilon * (1 + TOLERANCE)) return { ok: false, says: `The noise scales give epsilon = ${found.toPrecision(6)}; the claim states ${epsilon}.` };
   return { ok: true, says: `The noise scales give epsilon = ${found.toPrecision(6)} at delta = ${delta}; the claim states ${epsilon}.${how}` };

@@ -16,6 +16,7 @@ export function matrixView(names, strength, measured, open) {
     "aria-label": `Strength of dependence of all ${size * (size - 1) / 2} pairs of columns; the list and the boxes beside it have the same content` });
   const line = h("p", { class: "readout", "aria-hidden": "true" }, "Point at a cell to read it, click to open the pair.");
   const draw = (marked) => {
+    if (!canvas.isConnected) return;
     const style = getComputedStyle(canvas), context = canvas.getContext("2d");
     const [paper, more, less, ink] = ["--paper", "--more", "--less", "--ink"].map((name) => parse(style.getPropertyValue(name).trim()));
     for (let i = 0; i < size; i++) {

@@ -25,14 +25,24 @@ export async function verifyPage(parts) {
   if (!globalThis.crypto?.subtle) {
     return [{ part: "page", ok: null, says: "This browser computes hashes only for pages that were opened from a file or over https." }];
   }
-  const manifest = JSON.parse(text(parts.manifest));
-  const checks = [await checkPage(parts, manifest)];
-  const { check, members } = await checkModel(parts.model, manifest.members.model);
-  checks.push(check);
-  if (members) checks.push(checkPrice(members));
-  checks.push(parts.ledger ? await checkLedger(parts.ledger, members) : notChecked("ledger", "This page has no extract of the ledger."));
+  const manifest = await attempt("page", () => ({ ok: true, ...JSON.parse(text(parts.manifest)) }));
+  if (!manifest.members) return [{ part: "page", ok: false, says: "Its manifest cannot be read: it was changed." }];
+  const checks = [await attempt("page", () => checkPage(parts, manifest))];
+  const { members, ...model } = await attempt("model file", () => checkModel(parts.model, manifest.members.model));
+  checks.push(model);
+  if (members) checks.push(await attempt("price", () => checkPrice(members)));
+  checks.push(parts.ledger ? await attempt("ledger", () => checkLedger(parts.ledger, members)) : notChecked("ledger", "This page has no extract of the ledger."));
   checks.push(await checkSignature(parts));
   return checks;
+}
+
+// A part that cannot be read was changed.
+async function attempt(part, check) {
+  try {
+    return await check();
+  } catch (error) {
+    return { part, ok: false, says: `It cannot be read: ${error.message}.` };
+  }
 }
 
 const notChecked = (part, says) => ({ part, ok: null, says });
@@ -48,22 +58,17 @@ async function checkPage(parts, manifest) {
 }
 
 async function checkModel(bytes, expected) {
-  const found = await digest(bytes);
-  if (found !== expected) return { check: { part: "model file", ok: false, says: "It was changed: its SHA-256 is not that of the manifest." } };
-  try {
-    const { members, comment } = await readArchive(bytes);
-    const listing = members.get("manifest.json"), listed = JSON.parse(text(listing)).members;
-    const wrong = [];
-    for (const [name, content] of members) {
-      if (name !== "manifest.json" && (await digest(content)) !== listed[name]) wrong.push(name);
-    }
-    if (Object.keys(listed).length !== members.size - 1) wrong.push("a member that is missing");
-    if ((await digest(listing)) !== comment) wrong.push("manifest.json");
-    if (wrong.length) return { check: { part: "model file", ok: false, says: `Members do not match its manifest: ${wrong.slice(0, 3).join(", ")}.` } };
-    return { members, check: { part: "model file", ok: true, says: `All ${members.size} members have the hashes of its manifest. SHA-256 of the file: ${found}.` } };
-  } catch (error) {
-    return { check: { part: "model file", ok: false, says: `It cannot be read: ${error.message}.` } };
-  }
+  const part = "model file", found = await digest(bytes);
+  if (found !== expected) return { part, ok: false, says: "It was changed: its SHA-256 is not that of the manifest." };
+  const { members, comment } = await readArchive(bytes);
+  const listing = members.get("manifest.json"), listed = JSON.parse(text(listing)).members;
+  const names = [...members.keys()].filter((name) => name !== "manifest.json");
+  const digests = await Promise.all(names.map((name) => digest(members.get(name))));
+  const wrong = names.filter((name, i) => digests[i] !== listed[name]);
+  if (Object.keys(listed).length !== names.length) wrong.push("a member that is missing");
+  if ((await digest(listing)) !== comment) wrong.push("manifest.json");
+  if (wrong.length) return { part, ok: false, says: `Members do not match its manifest: ${wrong.slice(0, 3).join(", ")}.` };
+  return { part, ok: true, members, says: `All ${members.size} members have the hashes of its manifest. SHA-256 of the file: ${found}.` };
 }
 
 function checkPrice(members) {
