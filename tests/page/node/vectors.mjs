@@ -8,7 +8,7 @@ const [axis, copula, epsilon, model, normal, random, weights, zip, codec] = awai
   ["axis", "copula", "epsilon", "model", "normal", "random", "weights", "zip", "codec"].map(load),
 );
 const asked = JSON.parse(fs.readFileSync(input, "utf8"));
-const { members } = await zip.readArchive(new Uint8Array(fs.readFileSync(asked.model)));
+const { members } = zip.readArchive(new Uint8Array(fs.readFileSync(asked.model)));
 const stored = codec.decodeModel(members), fitted = model.prepareModel(stored);
 const { u, v, seed, tables } = asked;
 

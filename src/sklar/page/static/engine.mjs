@@ -41,7 +41,6 @@ class Hand {
 export class Engine {
   constructor(source, load) {
     Object.assign(this, { source, load, hands: [] });
-    this.first();
   }
 
   first() {

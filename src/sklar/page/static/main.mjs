@@ -13,7 +13,7 @@ import { pairsView, pairView } from "./pairs.mjs";
 import { Generator } from "./random.mjs";
 import { fromBase64, verifyPage } from "./verify.mjs";
 import { startWorker } from "./worker.mjs";
-import { inflate } from "./zip.mjs";
+import { gunzip } from "./zip.mjs";
 
 const LOOK_ROWS = 20_000;
 const VIEWS = {
@@ -58,16 +58,23 @@ function storedRows({ schema, dependence }) {
 async function startPage() {
   const parts = readParts(), app = document.getElementById("app");
   try {
-    const content = JSON.parse(new TextDecoder().decode(await inflate(fromBase64(parts.facts), "gzip")));
+    const content = JSON.parse(new TextDecoder().decode(await gunzip(fromBase64(parts.facts))));
     const engine = new Engine(parts.program, { model: parts.model, facts: structuredClone(content.schema) });
     unpackFacts(content.schema);
-    const page = { content, parts, engine, strength: readStrengths(content.dependence), checks: verifyPage(parts) };
+    const page = { content, parts, engine, strength: readStrengths(content.dependence) };
+    page.checks = nextFrame().then(() => verifyPage(parts));
+    page.checks.finally(() => engine.first());
     page.rows = lookedAt(page);
     page.go = (...path) => (location.hash = path.map(encodeURIComponent).join("/"));
     show(page, app);
   } catch (error) {
     app.replaceChildren(h("h1", "This page is damaged"), h("p", { role: "alert" }, `It cannot be read (${error.message}), so do not trust it.`));
   }
+}
+
+// Work that can wait until the first view is shown.
+function nextFrame() {
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
 
 function show(page, app) {
@@ -89,8 +96,8 @@ function show(page, app) {
     for (const one of links) one.dataset.view === view ? one.setAttribute("aria-current", "page") : one.removeAttribute("aria-current");
     main.replaceChildren(...VIEWS[view][1](page, ...path).flat().filter(Boolean));
     if (moved) {
+      (main.querySelector(".title") ?? main).focus({ preventScroll: true });
       scrollTo(0, 0);
-      (main.querySelector(".title") ?? main).focus();
     }
   };
   addEventListener("hashchange", () => route(true));

@@ -3,6 +3,8 @@
 import { h, link, number, table } from "./dom.mjs";
 import { vineGraph } from "./tree.mjs";
 
+const MAX_SHOWN = 40;
+
 export function overview({ content, strength }) {
   const { claim, report, rows, schema, dependence, trees } = content;
   const times = Math.exp(claim.epsilon);
@@ -31,7 +33,7 @@ function vineSection(names, trees, strength) {
   const deeper = trees.slice(1).flatMap((tree) => tree.edges.map((edge) => [edge, tree.tree])).sort((a, b) => b[0].strength - a[0].strength);
   return h("section", h("h2", "How columns depend on each other"),
     h("p", { class: "soft" }, "The first tree of the vine: each column hangs from the one through which it depends on the others. Thick lines are strong, blue ones negative. Choose a column to see its distribution."),
-    vineGraph(names, trees[0].edges, strength),
+    names.length > MAX_SHOWN ? h("details", h("summary", `The first tree of ${names.length} columns`), vineGraph(names, trees[0].edges, strength)) : vineGraph(names, trees[0].edges, strength),
     deeper.length ? h("details", h("summary", `${deeper.length} conditional dependences in deeper trees`),
       table(["pair", "given", "tree", "family", "strength"], deeper.slice(0, 200).map(([edge, level]) =>
         [link(`${edge.first} and ${edge.second}`, "pairs", edge.first, edge.second), edge.given.join(", "), String(level), edge.family, number(edge.strength, 2)]), { label: "Deeper trees" })) : null);

@@ -60,7 +60,7 @@ async function checkPage(parts, manifest) {
 async function checkModel(bytes, expected) {
   const part = "model file", found = await digest(bytes);
   if (found !== expected) return { part, ok: false, says: "It was changed: its SHA-256 is not that of the manifest." };
-  const { members, comment } = await readArchive(bytes);
+  const { members, comment } = readArchive(bytes);
   const listing = members.get("manifest.json"), listed = JSON.parse(text(listing)).members;
   const names = [...members.keys()].filter((name) => name !== "manifest.json");
   const digests = await Promise.all(names.map((name) => digest(members.get(name))));

@@ -15,8 +15,8 @@ const MAX_LOOK_CELLS = 400_000;
 export function startWorker(scope) {
   let ready = null;
   const handle = {
-    async load({ model, facts }) {
-      const { members } = await readArchive(model);
+    load({ model, facts }) {
+      const { members } = readArchive(model);
       ready = { model: prepareModel(decodeModel(members)), facts: unpackFacts(facts) };
       return {};
     },
