@@ -44,9 +44,9 @@ def chromium() -> str | None:
 
 
 def _without_pages(config: pytest.Config) -> bool:
-    """Whether the page tests, which are slow, are left out for want of a browser; never with CI=true."""
-    wanted = config.getoption("--slow")
-    return bool(wanted) and chromium() is None and os.environ.get("CI", "").lower() not in ("1", "true")
+    """Whether the page tests, which are slow, are left out for want of a browser or Node; never with CI=true."""
+    wanted, found = config.getoption("--slow"), chromium() and shutil.which("node")
+    return bool(wanted) and found is None and os.environ.get("CI", "").lower() not in ("1", "true")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,7 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Page tests need a browser, which not every machine has."""
+    """Page tests need a browser and Node, which not every machine has."""
     return True if collection_path == HERE / "page" and _without_pages(config) else None
 
 
@@ -63,7 +63,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     """Says which tests were left out, and which are too expensive for their tier."""
     _list_expensive_tests(terminalreporter)
     if _without_pages(config):
-        words = "PAGE TESTS LEFT OUT: there is no Chromium here (apt-get install chromium); tests/page was not run."
+        words = "PAGE TESTS LEFT OUT: Chromium or Node is missing (apt-get install chromium nodejs); tests/page was not run."
         terminalreporter.write_line(words, red=True, bold=True)
 
 

@@ -29,7 +29,7 @@ from sklar.cli import (
     studio,
     synth,
 )
-from sklar.cli.model import complete, estimate, inspect, report, sample
+from sklar.cli.model import complete, estimate, inspect, page, report, sample
 from sklar.cli.schema import check as schema
 from sklar.cli.terminal.guard import INTERRUPTED, REFUSED, TERMINATED, silence_output
 from sklar.cli.terminal.show import JSON_WANTED, complain, writes_unicode
@@ -58,6 +58,7 @@ COMMANDS = {
     "split": split.command,
     "inspect": inspect.command,
     "report": report.command,
+    "page": page.command,
     "bundle": release.make_bundle,
     "verify": release.verify_release,
     "key": release.make_keys,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -499,6 +499,35 @@ class Model:
         if path is not None:
             self._report.html(path)
         return self._report
+
+    def page(
+        self,
+        path: str | PathLike[str],
+        *,
+        questions: Sequence[str] = (),
+        ledger: str | PathLike[str] | None = None,
+        sign: str | PathLike[str] | None = None,
+        name: str | None = None,
+        done: Callable[[str, float], None] | None = None,
+    ) -> None:
+        """Write the release as one page that shows, samples, answers and verifies, in any browser and without network.
+
+        It contains the model file and what follows from it, so it may be published, and nothing is charged.
+
+        Args:
+            path: The page to write, as "people.page.html".
+            questions: Further questions to answer in it, as for `estimate`.
+            ledger: The ledger that the fit was charged to; an extract is included.
+            sign: A private key of `sklar key`.
+            name: Name of the release; by default that of the file.
+            done: Progress callback, called with the current step and the completed fraction.
+        """
+        from sklar.pipeline.release_page.gather import make_page, require_page, title_of, write_page
+
+        require_page(path)
+        title = name or title_of(path)
+        page = make_page(self._stored, title=title, questions=questions, ledger=ledger, sign=sign, done=done)
+        write_page(path, page)
 
     def unmet(self, criteria: Any) -> tuple[str, ...]:
         """Return the criteria that the model does not meet on the tables held back (`check_share`), as sentences.

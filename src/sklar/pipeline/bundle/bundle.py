@@ -9,19 +9,17 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sklar.accounting.ledger import read_ledger
-from sklar.accounting.ledger.records import GENESIS, seal_entry
-from sklar.errors import LedgerError, OutputError, UsageError
+from sklar.errors import OutputError, UsageError
 from sklar.export.atomic import atomic_file, require_writable
 from sklar.export.write import write_table
 from sklar.model.linked import LinkedModel
 from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, Content, archive_pieces, checksum_of, manifest_of
 from sklar.pipeline.bundle.documents import as_json, croissant, documents, registry_record, synthetic_tables
+from sklar.pipeline.bundle.extract import extract_ledger
 from sklar.pipeline.bundle.keys import signature
 from sklar.pipeline.model import Model, load
 from sklar.pipeline.model_file import Stored, write_model
 from sklar.pipeline.sampling.write import SampleRequest, has_two_tables, sample_to_file
-from sklar.release.measurements import encode_step, hash_line
 
 MODEL = "model.sklar"
 LEDGER = "ledger.jsonl"
@@ -118,21 +116,6 @@ def _write_rows(stored: Stored, folder: Path, rows: int, seed: int) -> list[str]
         for file in tables[0].files.values():
             sample_to_file(model, folder / file, SampleRequest(rows=rows, seed=seed))
     return [file for table in tables for file in table.files.values()]
-
-
-def extract_ledger(ledger: Place, stored: Stored) -> bytes:
-    """Return the lines of a ledger up to the end of the fit that made this model, sealed as a chain of their own."""
-    view = read_ledger(ledger)
-    digests = {step.step: hash_line(encode_step(step)) for step in stored.recorded}
-    fit = next((fit.id for fit in view.fits if digests and fit.digests == digests), None)
-    if fit is None:
-        raise LedgerError(f"no fit in the ledger {view.path} recorded the releases of this model: it is another ledger")
-    last = max(place for place, entry in enumerate(view.entries) if entry.get("fit") == fit)
-    lines, previous = [], GENESIS
-    for entry in view.entries[: last + 1]:
-        line, previous = seal_entry(entry, previous)
-        lines.append(line)
-    return b"".join(lines)
 
 
 def stored_of(model: Model) -> Stored:

@@ -69,6 +69,19 @@ def ask(
         answers = _answer_from_measurements(stored, question, wanted, memory)
         if answers is None:
             answers = _answer_from_replicas(stored, question, wanted, memory, done)
+    return _make_estimates(stored, question, answers, wanted)
+
+
+def ask_measurements(stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory) -> tuple[Estimated, ...] | None:
+    """Return the estimates of `ask` if measurements cover the question; None if it would need replicas."""
+    validate_question(question, stored.schema)
+    mechanism_of(stored)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        answers = _answer_from_measurements(stored, question, wanted, memory)
+    return None if answers is None else _make_estimates(stored, question, answers, wanted)
+
+
+def _make_estimates(stored: Stored, question: Enquiry, answers: ModelAnswers, wanted: Wanted) -> tuple[Estimated, ...]:
     found = make_estimates(question, stored.schema, answers, wanted.confidence, wanted.of)
     if stored.coordinates.rows_of_person is None:
         return found
@@ -139,8 +152,8 @@ def _answer_from_replicas(
     """Return the answers of the model and of its replicas."""
     mechanism, columns = mechanism_of(stored), used_columns(question)
     names, rows = mechanism.by.schema.modelled, mechanism.rows
-    unrestricted = set(columns) <= set(names) and not stored.schema.rules
-    found = _replicas(stored, columns if unrestricted else names, wanted, memory, done)
+    same_columns = set(columns) <= set(names) and not stored.schema.rules
+    found = _replicas(stored, columns if same_columns else names, wanted, memory, done)
 
     def answered(codes: CodeTable, known: float) -> Floats:
         table = decode_columns(mechanism, codes, columns)

@@ -1,0 +1,77 @@
+// Public rules on rows: which rows obey them. Each kind of rule here is checked as in Python.
+
+function equals(values, value) {
+  if (values.labels) {
+    const at = values.labels.indexOf(value);
+    return (i) => !values.null[i] && values.data[i] === at;
+  }
+  return (i) => !values.null[i] && values.data[i] === Number(value);
+}
+
+const HOLDS = {
+  // Not all of these values at once.
+  never(rule, table) {
+    const tests = rule.pairs.map(([name, value]) => equals(table[name], value));
+    return (i) => !tests.every((test) => test(i));
+  },
+  // high - low is within limits, or either is null.
+  at_most(rule, table) {
+    const [low, high] = [table[rule.low], table[rule.high]];
+    const plain = rule.at_least === 0 && rule.at_most === null;
+    return (i) => {
+      if (low.null[i] || high.null[i]) return true;
+      const [a, b] = [low.data[i], high.data[i]];
+      if (plain) return a <= b;
+      const slack = rule.real ? 4 * ulp(Math.max(Math.abs(a), Math.abs(b))) : 0;
+      return b - a >= rule.at_least - slack && (rule.at_most === null || b - a <= rule.at_most + slack);
+    };
+  },
+  // One column is a function of another, where that is listed.
+  function(rule, table) {
+    const images = imagesOf(rule, table[rule.of], table[rule.column]), [of, column] = [table[rule.of], table[rule.column]];
+    return (i) => column.null[i] || of.null[i] || !images.has(of.data[i]) || images.get(of.data[i]) === column.data[i];
+  },
+};
+
+export const RULE_KINDS = Object.keys(HOLDS);
+
+function ulp(x) {
+  return x === 0 ? Number.MIN_VALUE : 2 ** (Math.floor(Math.log2(x)) - 52);
+}
+
+function stored(values, value) {
+  return values.labels ? values.labels.indexOf(String(value)) : Number(value);
+}
+
+function imagesOf(rule, of, values) {
+  return new Map(rule.pairs.map(([key, image]) => [stored(of, key), stored(values, image)]));
+}
+
+// Returns a function from a row to whether it obeys all rules.
+export function makeRuleTest(rules, table) {
+  const tests = rules.map((rule) => HOLDS[rule.kind](rule, table));
+  return (i) => tests.every((test) => test(i));
+}
+
+// Computes the columns that are functions of others, in order.
+export function computeColumns(facts, table, rows) {
+  for (const rule of facts.computed) {
+    const of = table[rule.of], column = facts.columns.find((one) => one.name === rule.column);
+    const known = table[rule.column];
+    const values = known ?? missingValues(column, rows), images = imagesOf(rule, of, values);
+    const data = values.data.slice(), missing = values.null.slice();
+    for (let i = 0; i < rows; i++) {
+      if (of.null[i] || !images.has(of.data[i]) || (known && known.null[i])) continue;
+      data[i] = images.get(of.data[i]);
+      missing[i] = 0;
+    }
+    table[rule.column] = { ...values, data, null: missing };
+  }
+}
+
+function missingValues(column, rows) {
+  const labels = column.values && !column.integer_labels ? [...column.values, column.other] : undefined;
+  const nullable = column.null_code !== null;
+  const data = new Float64Array(rows).fill(nullable ? 0 : column.missing);
+  return { data, null: new Uint8Array(rows).fill(nullable ? 1 : 0), labels };
+}

@@ -1,0 +1,94 @@
+"""Small releases for the tests of the page, and the program of the page run by Node."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import sklar
+from sklar.export.write import csv_header, csv_lines
+from sklar.lab.people import people_schema, people_table
+from sklar.pipeline.model import Model
+from sklar.pipeline.release_page.facts import describe_schema
+
+NODE = Path(__file__).parent / "node"
+STATIC = Path(str(files("sklar.page").joinpath("static")))
+CANARY = "CANARY5d1eZ"
+
+
+def run_node(script: str, *words: str) -> str:
+    node = shutil.which("node")
+    assert node is not None, "the page tests need Node: apt-get install nodejs"
+    ended = subprocess.run([node, str(NODE / script), str(STATIC), *words], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def draw_by_node(
+    model: Model, folder: Path, rows: int, seed: int, conditions: list[dict[str, Any]] | None = None
+) -> str:
+    """Rows of a model as CSV, drawn by the program of the page."""
+    file, facts = folder / "drawn.sklar", folder / "facts.json"
+    model.save(file, force=True)
+    found = describe_schema(model._stored)
+    assert found["unsupported"] == ""
+    facts.write_text(json.dumps(found))
+    return run_node("rows.mjs", str(file), str(facts), str(rows), str(seed), json.dumps(conditions or []))
+
+
+def draw_by_python(model: Model, rows: int, seed: int) -> str:
+    """The same rows from Python's stream."""
+    table = pa.Table.from_batches(list(model.stream(rows, seed=seed)))
+    return (csv_header(table.column_names) + b"".join(csv_lines(table, model.schema))).decode()
+
+
+def fit_people(**settings: Any) -> Model:
+    """A release of the demo's people: dates, nulls, round incomes and a forbidden combination."""
+    return sklar.fit(people_table(4_000), people_schema(), **{"epsilon": 3.0, "delta": 1e-9, **settings})
+
+
+def fit_odd(method: str) -> Model:
+    """A release of odd columns: labels that need quotes, whole labels, spellings, steps, decimals, a function."""
+    rng = np.random.default_rng(3)
+    rows = 3_000
+    town = rng.choice(["A, B", 'say "x"', " c", "d"], rows)
+    data = {
+        "key": np.arange(rows),
+        "town": town,
+        "country": np.where(np.isin(town, ["A, B", " c"]), "north", "south"),
+        "grade": rng.integers(1, 6, rows),
+        "member": rng.choice(["yes", "no"], rows),
+        "price": np.round(rng.gamma(2.0, 30.0, rows), 2),
+        "size": 0.25 * rng.integers(0, 40, rows),
+        "year": rng.integers(1900, 2021, rows),
+        "big": rng.integers(0, 5_000_000, rows),
+        "plain": rng.normal(0, 1, rows),
+        "day": np.datetime64("2020-01-01") + rng.integers(0, 900, rows),
+        "secret": np.array([f"{CANARY}{i}" for i in range(rows)]),
+    }
+    country = {"A, B": "north", " c": "north", 'say "x"': "south", "d": "south"}
+    schema = sklar.Schema(
+        {
+            "key": sklar.Id(prefix="K"),
+            "town": sklar.Category(["A, B", 'say "x"', " c", "d"]),
+            "country": sklar.Category(["north", "south"]),
+            "grade": sklar.Category([1, 2, 3, 4, 5], other=9),
+            "member": sklar.Boolean(spelling=["no", "yes"], nullable=True),
+            "price": sklar.Real(0, 500, decimals=2, nullable=True),
+            "size": sklar.Real(0, 10, step=0.25),
+            "year": sklar.Integer(1900, 2020),
+            "big": sklar.Integer(0, 5_000_000),
+            "plain": sklar.Real(-6, 6, atoms=[0.0]),
+            "day": sklar.Datetime("2020-01-01", "2022-06-18"),
+            "secret": sklar.Ignore(),
+        },
+        rules=[sklar.rules.Function(column="country", of="town", table=country)],
+    )
+    return sklar.fit(data, schema, method=method, epsilon=3.0, **({"delta": 1e-9} if method == "vine" else {}))
