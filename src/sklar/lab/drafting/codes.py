@@ -131,7 +131,7 @@ def draft_boolean(profile: Profile) -> Guess:
 
 def guess_amount(profile: Profile) -> Guess | None:
     """Guess numbers in a format for amounts written for people; leave them out if no single format reads them."""
-    if profile.form != "text" or profile.distinct <= MAX_CATEGORY_AMOUNTS:
+    if profile.form != "text":
         return None
     texts = [v.strip() for v in profile.values[:MAX_TEXTS] if not (is_missing_word(v) or is_excuse(v))]
     units = {t.lstrip("+-0123456789.,").strip() for t in texts}
@@ -139,7 +139,9 @@ def guess_amount(profile: Profile) -> Guess | None:
     same_unit = UNIT.fullmatch(unit) is not None
     amounts = len(texts) if same_unit else sum(1 for t in texts if AMOUNT.fullmatch(t))
     decorated = sum(1 for t in texts if re.search(r"[^\d.+-]", t))
-    plain = all(DECIMAL_COMMA.fullmatch(t) for t in texts)
+    plain = bool(texts) and all(DECIMAL_COMMA.fullmatch(t) for t in texts)
+    if profile.distinct <= MAX_CATEGORY_AMOUNTS and not plain:
+        return None
     few = not plain and profile.distinct <= MAX_LABELS and profile.distinct < 0.05 * profile.present
     if amounts < MIN_AMOUNT_SHARE * len(texts) or decorated < 0.05 * len(texts) or few:
         return None
