@@ -216,7 +216,9 @@ def test_eight_clicks_lead_from_a_messy_file_to_a_verified_release(
     page.page.goto(open_studio(tmp_path).address)
     by = page.page.get_by_role
     page.click(by("button", name="Start with klinik.csv"))
-    expect(page.page.locator("#answers")).to_contain_text("Ursache is filled only if verstorben is ja")
+    expect(page.page.locator("#answers")).to_contain_text(
+        "Ursache is filled only if verstorben is ja", timeout=PATIENCE
+    )
     page.write("Your name", "A. Custodian")
     page.click(by("button", name="Confirm the 6 ticked"), decides=True)  # that the draft is right
     page.click(page.page.get_by_label("epsilon 1"), decides=True)

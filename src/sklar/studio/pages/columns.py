@@ -283,11 +283,14 @@ def _answer_rules(visit: Visit, before: Schema, schema: Schema, by: str) -> Sche
     if said.get(PERSON) and schema.person is not None:
         schema = answer_question(schema, PERSON, "yes" if said[PERSON] == "yes" else "ignore", {}, by)
     for names, old in ((rule_name, before.rules), (step_name, _steps(before))):
-        for way, facts in (("yes", {}), ("no", {"kind": "ignore"})):
+        for way in ("yes", "no"):
             chosen = [rule for at, rule in enumerate(old, 1) if said.get(names(at)) == way]
             now = schema.rules if names is rule_name else _steps(schema)
             found = [names(at) for at, rule in enumerate(now, 1) if rule in chosen]
-            schema = schema.confirm(*found, by=by, **facts) if found else schema
+            if found and way == "yes":
+                schema = schema.confirm(*found, by=by)
+            elif found:
+                schema = schema.confirm(*found, by=by, kind="ignore")
     return schema
 
 
