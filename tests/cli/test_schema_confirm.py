@@ -40,7 +40,7 @@ def confirm(file: Path, answers: str, *words: str) -> str:
 
 def test_answers_from_a_pipe_make_a_schema_that_is_fitted(file: Path) -> None:
     shown = confirm(file, "edit lower=0 upper=99\ny\np\n", "--by", "Ada")
-    assert "What range can it have?" in shown and "All columns" in shown and "pay for them" in shown
+    assert "Is this the whole scale?" in shown and "All columns" in shown and "pay for them" in shown
     schema = Schema.read(file)
     assert schema["age"] == Integer(0, 99) and schema["fee"].provenance("upper") == "pay"
     fit = ["fit", str(file.with_name("p.csv")), "-s", str(file), "-e", "5", "-o", str(file.with_name("m.sklar"))]
@@ -109,8 +109,13 @@ def test_rules_that_were_read_off_rows_are_asked_about_after_the_columns(file: P
     rules = ['text = "age < 90"', 'text = "fee <= 1"', 'text = "age > 1"']
     with file.open("a") as text:
         text.writelines(f'\n[[rules]]\nkind = "expression"\n{rule}\nsource = "from-rows"\n' for rule in rules)
-    shown = confirm(file, "y\ny\ny\ni\ne\ny\nskip\n", "--by", "Ada")  # the last rule comes first; no edit of a rule
-    assert "rule 3: age > 1." in shown and "a rule is right (y) or not (i)" in shown and "1 are left" in shown
+    shown = confirm(file, "y\ny\ny\nno\ne\ny\nskip\n", "--by", "Ada")  # the last rule comes first; no edit of a rule
+    assert (
+        "rule 3: age > 1." in shown
+        and "yes/no/skip/quit? " in shown
+        and "y: it holds in every row" in shown
+        and "1 are left" in shown
+    )
     kept = Schema.read(file).rules
     assert [(rule.describe(), rule.source) for rule in kept] == [("age < 90", "from-rows"), ("fee <= 1", "assumed")]
 
@@ -127,7 +132,7 @@ def panel(tmp_path: Path) -> Path:
 
 
 def test_steps_are_asked_after_columns_and_the_person(panel: Path) -> None:
-    shown = confirm(panel, "y\ny\ny\ny\ni\ny\n", "--by", "Ada")
+    shown = confirm(panel, "y\ny\ny\ny\nn\ny\n", "--by", "Ada")
     assert (
         shown.index("[4/6] person") < shown.index("[5/6] step 2: age rises") < shown.index("[6/6] step 1: year rises")
     )

@@ -64,13 +64,15 @@ def test_every_fact_of_the_rows_is_marked(odd: Draft) -> None:
         odd.require_confirmed()
 
 
-def test_bounds_are_rounded_outward_and_not_quoted(odd: Draft) -> None:
+def test_bounds_are_round_and_leave_little_of_the_range_unused(odd: Draft) -> None:
     for name, values in odd_columns().items():
         column = odd[name]
         if isinstance(column, Real | Integer) and name not in SCALES and column.format is None:
             numbers = [v if type(v) is int else float(v) for v in values if v not in (None, "NA")]
-            assert column.lower < min(numbers) or column.lower == 0
-            assert column.upper > max(numbers)
+            assert column.lower <= min(numbers) and column.upper >= max(numbers)
+            unused = (column.upper - column.lower) - (max(numbers) - min(numbers))
+            by_name = "age" in name or name == "real probability"
+            assert by_name or unused <= 0.21 * (max(numbers) - min(numbers)) or max(numbers) >= 2**53
 
 
 def test_details_of_some_guesses(odd: Draft) -> None:
@@ -199,12 +201,32 @@ def test_booleans_only_as_clear_pairs() -> None:
         (list(range(60)), (0, 120)),
         ([2, 3, 4, 5, 6, 7, 8, 9], (2, 9)),
         (list(range(3, 18)), (3, 17)),
-        ([*range(3, 18), 30], (0, 35)),
+        ([*range(3, 18), 30], (3, 30)),
     ],
 )
 def test_a_range_by_name_is_used_where_the_values_fill_it(values: list[int], bounds: tuple[int, int]) -> None:
     column = one(values * 30, name="age")
     assert isinstance(column, Integer) and (column.lower, column.upper) == bounds
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds"),
+    [
+        ([x / 10 for x in range(10, 101)], (1, 10)),  # ratings
+        ([17.5, 22, 27, 32, 37, 42] * 20, (17.5, 42)),  # the ends are values of many rows
+        ([*range(50, 90), 101], (50, 105)),  # a single oldest person is not quoted
+        ([0.4, 1.1, 2.7, 10.8], (0, 11)),
+        ([-3.6, 0.1, 2.2, 4.05], (-4, 4.5)),
+    ],
+)
+def test_bounds_stay_where_the_values_end(values: list[float], bounds: tuple[float, float]) -> None:
+    column = one(values, name="size")
+    assert isinstance(column, Real | Integer) and (column.lower, column.upper) == bounds
+
+
+def test_few_fractions_are_kept_exact() -> None:
+    column = one([17.5, 22.5, 27.5, 32.5, 37.5, 42.5] * 20, name="x")
+    assert isinstance(column, Real) and set(column.atoms) == {22.5, 27.5, 32.5, 37.5, 42.5}
 
 
 @pytest.mark.parametrize(

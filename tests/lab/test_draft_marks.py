@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -112,8 +114,24 @@ def test_numbers_in_equally_many_rows_are_the_persons_of_a_panel() -> None:
     floats = sklar.draft_schema(pa.table({"nr": [float(x) for x in numbers], "x": [i % 7 for i in range(600)]}))
     halves = sklar.draft_schema(pa.table({"nr": [x + 0.5 for x in numbers], "x": [i % 7 for i in range(600)]}))
     assert (floats["nr"].kind, halves["nr"].kind) == ("id", "real")
-    uneven = sklar.draft_schema(pa.table({"nr": numbers[:-1], "year": years[:-1]}))
-    assert uneven["nr"].kind == "integer"
+    short = sklar.draft_schema(pa.table({"nr": numbers[:-1], "year": years[:-1]}))
+    assert short["nr"].kind == "id" and "150 whole numbers, about 4 rows each" in short.todo
+
+
+def test_values_that_repeat_without_a_scale_are_asked_about() -> None:
+    rng = np.random.default_rng(2)
+    marks = np.repeat(rng.permutation(5_000)[:400], rng.integers(1, 60, 400))  # lecturers with 1 to 59 marks each
+    seconds = rng.integers(0, 3_600, len(marks))
+    incomes = rng.lognormal(7, 0.5, len(marks)).astype(int)
+    table = {"lecturer": rng.permutation(marks), "second": seconds, "income": incomes}
+    draft = sklar.draft_schema(pd.DataFrame(table))
+    assert {name: column.kind for name, column in draft.items()} == {
+        "lecturer": "id", "second": "integer", "income": "integer",
+    }  # fmt: skip
+    assert draft.person is not None and draft.person.key == "lecturer"
+    asked = {question.column: str(question) for question in draft.questions()}
+    assert "400 whole numbers" in asked["lecturer"] and "identify a person" in asked["lecturer"]
+    assert "identify a person" in asked["second"] and "identify" not in asked["income"]
 
 
 def test_a_table_that_tells_the_row_before_itself_is_drafted_with_rows_that_stand_alone() -> None:

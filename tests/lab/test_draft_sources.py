@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import sqlite3
 import stat
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -57,6 +60,43 @@ def test_all_sources_give_the_same_draft(people: Path, tmp_path: Path) -> None:
     others = [frame, pl.from_pandas(frame), tmp_path / "people.parquet", tmp_path / "people.tsv"]
     for data in (*others, tmp_path / "semicolon.csv", folder):
         assert sklar.draft_schema(data) == first
+
+
+def panel() -> pd.DataFrame:
+    """Persons with eight rows each, flags that a gap turns into fractions, floats that are whole, and codes."""
+    rng = np.random.default_rng(3)
+    person = np.repeat(rng.permutation(20_000)[:150], 8)
+    rows = len(person)
+    return pd.DataFrame(
+        {
+            "nr": person.astype(float),
+            "year": np.tile(np.arange(1980, 1988), 150),
+            "union": rng.choice(["no", "yes"], rows),
+            "flag": np.where(rng.random(rows) < 0.1, np.nan, rng.integers(0, 2, rows)),
+            "grade": rng.integers(1, 6, rows).astype(float),
+            "wage": rng.normal(1.5, 0.5, rows).round(3),
+            "serial": rng.permutation(900_000)[:rows] + 100_000,
+        }
+    )
+
+
+def test_one_table_has_one_draft_in_every_container(tmp_path: Path) -> None:
+    frame = panel()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    with sqlite3.connect(tmp_path / "t.sqlite") as store:
+        frame.to_sql("t", store, index=False)
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as store:
+        store.execute("create table t as select * from frame")
+    first = sklar.draft_schema(tmp_path / "t.csv")
+    assert kinds(first) == {
+        "nr": "id", "year": "integer", "union": "boolean", "flag": "boolean", "grade": "integer", "wage": "real",
+        "serial": "integer",
+    }  # fmt: skip
+    assert first.person is not None and first.person.key == "nr" and first.person.rows == 8
+    assert sklar.draft_schema(tmp_path / "t.parquet") == sklar.draft_schema(frame) == first
+    for store in ("t.sqlite", "t.duckdb"):
+        assert sklar.draft_schema(tmp_path / store, read=sklar.ReadOptions(table="t")) == first
 
 
 def test_a_draft_is_a_schema_that_a_fit_refuses(people: Path, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_a_fit_is_refused_cancelled_and_resumed_in_the_browser(
     studio, page = open_studio(folder), context.new_page()
     page.goto(studio.address)
     page.get_by_role("link", name="t", exact=True).click()
-    page.get_by_role("link", name="Fit").click()
+    page.get_by_role("link", name="Fit").first.click()
     page.get_by_label("Epsilon of this fit").fill("9")
     page.keyboard.press("Enter")
     expect(page.locator("#job .warn")).to_contain_text("Failed.", timeout=PATIENCE)

@@ -261,7 +261,7 @@ def test_integer_labels_stay_integers() -> None:
 
 
 def test_who_confirmed_is_in_the_claim() -> None:
-    rows = {"age": [20, 30, 40] * 20, "sex": ["F", "M", "M"] * 20}
+    rows = {"age": [20, 30, 40] * 20, "sex": ["F", "M", "M", "M"] * 15}
     schema = sklar.draft_schema(rows).confirm("age", lower=0, upper=99, by="Ada").confirm("age", by="Ada")
     half = sklar.fit(rows, schema.confirm("sex"), method="independent", epsilon=1.0).claim
     assert "Facts of age confirmed by Ada." in str(half) and half.confirmed[0][0] == "Ada"

@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import sklar
+from sklar.schema.rules import AtMost, Ratio
 from sklar.studio.app import make_app
 from sklar.studio.commands import Work
 from sklar.studio.folder import StudioFolder
@@ -43,11 +44,16 @@ def client(folder: Path) -> Iterator[TestClient]:
 
 
 def send(client: TestClient, path: str, **values: str) -> tuple[int, str]:
-    if path.endswith("/answer"):
+    if path.endswith(("/answer", "/answers")):
         seen = re.findall(r'name="seen" value="(\w+)"', client.get("/t/t/columns").text)
         values = {"seen": seen[0], **values}
     told = client.post(path, data={"secret": KNOWN.form, **values})
     return told.status_code, told.text
+
+
+def confirm_all(client: TestClient) -> None:
+    """Confirm all columns as they stand, and wait for the plan that follows only if there was a draft."""
+    assert send(client, "/t/t/answers", by="Ada", **{f"tick-{at}": "yes" for at in range(len(DRAFT))})[0] == 303
 
 
 def schema(folder: Path) -> sklar.Schema:
@@ -65,42 +71,75 @@ def test_addresses_that_lead_nowhere(client: TestClient) -> None:
         assert client.get(path).status_code == 404, path
 
 
-def test_answers_confirm_edit_pay_and_leave_out(client: TestClient, folder: Path) -> None:
+def test_all_columns_are_answered_at_once_by_one_person(client: TestClient, folder: Path) -> None:
     asked = client.get("/t/t/columns").text
-    assert "taken from real rows" in asked and asked.count('class="card real"') == 3
-    code, _ = send(client, "/t/t/answer", column="age", way="edit", lower="0", upper="120", kind="integer", by="Ada")
-    assert code == 303 and schema(folder)["age"].upper == 120  # type: ignore[attr-defined]
-    assert send(client, "/t/t/answer", column="fee", way="pay")[0] == 303
-    assert schema(folder)["fee"].provenance("upper") == "pay"
-    assert send(client, "/t/t/answer", column="sex", way="ignore")[0] == 303
+    assert "taken from real rows" in asked and asked.count('class="open"') == 3
+    edits = {"lower-0": "0", "upper-0": "120", "way-1": "ignore", "way-2": "pay"}
+    ticks = {f"tick-{at}": "yes" for at in range(3)}
+    assert send(client, "/t/t/answers", by="Ada", **ticks, **edits)[0] == 303
+    now = schema(folder)
+    assert now["age"] == sklar.Integer(0, 120) and now["sex"].kind == "ignore"
+    assert now["fee"].provenance("upper") == "pay" and not now.questions()
+    assert now.confirmed[0].by == "Ada" and "age.upper" in now.confirmed[0].facts
+    assert "Everything is confirmed" in client.get("/t/t/columns").text
+    assert send(client, "/t/t/answers", by="Ada", **{"decimals-2": "2"})[0] == 303  # later, without a tick
+    assert schema(folder)["fee"].decimals == 2  # type: ignore[attr-defined]
+
+
+def test_what_is_not_ticked_stays_open(client: TestClient, folder: Path) -> None:
+    assert send(client, "/t/t/answers", by="Ada", **{"tick-1": "yes", "way-0": "ignore"})[0] == 303
+    assert [question.column for question in schema(folder).questions()] == ["age", "fee"]
+
+
+def test_another_kind_has_fields_of_its_own_and_labels_may_have_commas(client: TestClient, folder: Path) -> None:
     shown = client.get("/t/t/columns").text
-    assert schema(folder)["sex"].kind == "ignore" and "Everything is confirmed" in shown
-    assert schema(folder).confirmed[0].by == "Ada"
-    assert send(client, "/t/t/answer", column="fee", way="edit", more="bins=20", by="Ada")[0] == 303
-    assert schema(folder)["fee"].bins == 20  # type: ignore[attr-defined]
+    assert 'data-kinds="integer real datetime"' in shown and 'data-kinds="category ordinal"' in shown
+    edits = {"kind-0": "category", "values-0": "20, or less\r\n30\r\n40", "nullable-0": "yes", "lower-0": "nonsense"}
+    assert send(client, "/t/t/answers", by="Ada", **edits)[0] == 303
+    assert schema(folder)["age"] == sklar.Category(["20, or less", "30", "40"], nullable=True)
+    edits = {"kind-0": "real", "lower-0": "0", "upper-0": "30"}
+    assert send(client, "/t/t/answers", by="Ada", **edits)[0] == 303
+    assert schema(folder)["age"] == sklar.Real(0, 30, nullable=True)
 
 
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({"column": "age", "way": "edit", "lower": "x"}, "lower is a number"),
-        ({"column": "age", "way": "edit", "lower": "99"}, "lower"),
-        ({"column": "age", "way": "edit", "more": "bins"}, "write other facts"),
-        ({"column": "age", "way": "edit", "kind": "nonsense"}, "kind must be one of"),
-        ({"column": "none", "way": "yes"}, "no column"),
-        ({"column": "age", "way": "yes", "seen": "of another day"}, "changed since this page"),
-        ({"column": "age", "way": "perhaps"}, "an answer is"),
+        ({"tick-0": "yes", "lower-0": "x"}, "age: lower is a number"),
+        ({"tick-0": "yes", "lower-0": "99"}, "lower"),
+        ({"tick-0": "yes", "kind-0": "nonsense"}, "must be one of"),
+        ({"tick-0": "yes", "kind-0": "category"}, "at least one label"),
+        ({"tick-0": "yes", "by": " "}, "write your name"),
+        ({"tick-0": "yes", "seen": "of another day"}, "changed since this page"),
+        ({"tick-0": "yes", "way-0": "perhaps"}, "an answer is"),
     ],
 )
 def test_answers_that_cannot_be_taken(client: TestClient, folder: Path, said: dict[str, str], words: str) -> None:
     before = (folder / "t.toml").read_bytes()
-    code, text = send(client, "/t/t/answer", **said)
+    code, text = send(client, "/t/t/answers", **{"by": "Ada", "tick-1": "yes", "upper-2": "9.7", **said})
     assert code == 400 and words in text and (folder / "t.toml").read_bytes() == before
+    assert 'value="9.7"' in text  # what was typed is still there
+
+
+def test_proposed_rules_are_answered_with_yes_and_no(client: TestClient, folder: Path) -> None:
+    proposed = [
+        AtMost(low="fee", high="age", source="from-rows"),
+        Ratio(column="fee", of="age", upper=1, source="from-rows"),
+    ]
+    sklar.Schema(DRAFT, rules=proposed).write(folder / "t.toml")
+    shown = client.get("/t/t/columns").text
+    assert "Fee is at most age." in shown and shown.count("Must that be so in every row?") == 2
+    assert re.findall(r'name="rule-(\d)" value="(\w+)" checked', shown) == [("0", "yes"), ("1", "no")]
+    ticks = {f"tick-{at}": "yes" for at in range(3)}
+    assert send(client, "/t/t/answers", by="Ada", **ticks, **{"rule-0": "yes", "rule-1": "no"})[0] == 303
+    assert schema(folder).rules == (AtMost(low="fee", high="age"),) and not schema(folder).questions()
+    seen = schema(folder).fingerprint
+    assert send(client, "/t/t/answer", column="rule 1", way="ignore", seen=seen)[0] == 303 and not schema(folder).rules
 
 
 def test_rules_are_added_confirmed_and_dropped(client: TestClient, folder: Path) -> None:
-    assert send(client, "/t/t/rule", rule="fee <= age")[0] == 303
-    assert schema(folder).rules == (sklar.rules.Expression("fee <= age"),)
+    assert send(client, "/t/t/rule", left="fee", sign="<=", right="age")[0] == 303
+    assert schema(folder).rules == (sklar.rules.Expression("`fee` <= `age`"),)
     for wrong in ("", "fee <=", "nothing > 3"):
         assert send(client, "/t/t/rule", rule=wrong)[0] == 400
     seen = schema(folder).fingerprint
@@ -109,7 +148,7 @@ def test_rules_are_added_confirmed_and_dropped(client: TestClient, folder: Path)
 
 
 def test_the_person_is_said_and_taken_back(client: TestClient, folder: Path) -> None:
-    send(client, "/t/t/answer", column="sex", way="ignore")
+    send(client, "/t/t/answers", by="Ada", **{"tick-1": "yes", "way-1": "ignore"})
     assert send(client, "/t/t/person", key="sex", rows="5", order="age", weights="votes")[0] == 303
     assert schema(folder).person == sklar.Person(key="sex", rows=5, order="age")
     assert send(client, "/t/t/rule", rule="fee <= age")[0] == 303 and schema(folder).person is not None
@@ -147,8 +186,7 @@ def test_a_ledger_is_made_once_with_a_cap(client: TestClient, folder: Path) -> N
 def test_what_a_fit_and_a_plan_refuse_at_once(client: TestClient, folder: Path) -> None:
     code, told = send(client, "/t/t/fit", epsilon="1")
     assert code == 400 and "confirmed" in told
-    for column in DRAFT:
-        send(client, "/t/t/answer", column=column, way="yes", by="Ada")
+    confirm_all(client)
     code, told = send(client, "/t/t/fit", epsilon="1")
     assert code == 400 and "no ledger" in told
     send(client, "/t/t/ledger", epsilon="3", delta="1e-8")
@@ -160,8 +198,7 @@ def test_what_a_fit_and_a_plan_refuse_at_once(client: TestClient, folder: Path) 
 
 
 def test_a_refused_fit_says_why_and_charges_nothing(client: TestClient, folder: Path) -> None:
-    for column in DRAFT:
-        send(client, "/t/t/answer", column=column, way="yes", by="Ada")
+    confirm_all(client)
     send(client, "/t/t/ledger", epsilon="3", delta="1e-8")
     assert send(client, "/t/t/fit", epsilon="7")[0] == 303
     jobs = Jobs(StudioFolder(folder))
@@ -176,14 +213,77 @@ def test_a_refused_fit_says_why_and_charges_nothing(client: TestClient, folder: 
     assert send(client, "/t/t/look/1/sample", rows="10")[0] == 400
 
 
-def test_how_to_read_a_table_is_said_after_a_draft_that_failed(client: TestClient, folder: Path) -> None:
-    assert "How to read it" not in client.get("/t/t/columns").text
+def test_the_first_fit_sets_the_cap_and_is_refused_before_that_if_it_exceeds_it(
+    client: TestClient, folder: Path
+) -> None:
+    confirm_all(client)
+    for said in (
+        {"epsilon": "2", "cap": "1"},
+        {"epsilon": "1", "cap": "x"},
+        {"epsilon": "0", "cap": "1"},
+        {"cap": "3"},
+    ):
+        assert send(client, "/t/t/begin", **said)[0] == 400
+        assert not (folder / "t.csv.ledger").exists()
+    assert send(client, "/t/t/begin", epsilon="1", cap="3", cap_delta="1e-7", method="nonsense")[0] == 303
+    wait(client, folder)
+    cap = sklar.read_ledger(folder / "t.csv.ledger").header.cap
+    assert cap is not None and (cap.epsilon, cap.delta) == (3, 1e-7)
+
+
+def wait(client: TestClient, folder: Path) -> None:
+    jobs, deadline = Jobs(StudioFolder(folder)), time.monotonic() + 120
+    while jobs.running("t") is not None:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@pytest.mark.slow
+def test_a_table_is_drafted_checked_and_planned_without_being_asked(client: TestClient, folder: Path) -> None:
+    (folder / "u.csv").write_text("nr;höhe;note\n" + "".join(f"{i};{i % 7},5;secret{i}\n" for i in range(60)))
+    assert "u.csv" in client.get("/").text
+    assert send(client, "/tables", source="u.csv")[0] == 303
+    while Jobs(StudioFolder(folder)).running("u") is not None:
+        time.sleep(0.1)
+    shown = client.get("/t/u/columns").text
+    assert "60 rows" in shown and "<code>;</code>" in shown and "0.5 · 1.5 · 2.5" in shown  # commas are read
+    assert "secret7" not in shown and "<rect" in shown
+    seen = re.findall(r'name="seen" value="(\w+)"', shown)[0]
+    ticks = {f"tick-{at}": "yes" for at in range(3)}
+    assert send(client, "/t/u/answers", seen=seen, by="Ada", **ticks)[0] == 303
+    while Jobs(StudioFolder(folder)).running("u") is not None:
+        time.sleep(0.1)
+    shown = client.get("/t/u/budget").text
+    assert (
+        "All columns can be read" in shown
+        and "With about 60 rows" in shown
+        and shown.count('name="epsilon" value') == 4
+    )
+
+
+@pytest.mark.slow
+def test_columns_that_cannot_be_read_are_named_before_a_charge(client: TestClient, folder: Path) -> None:
+    sklar.Schema({"age": sklar.Integer(0, 99), "sex": sklar.Real(0, 9), "fee": sklar.Real(0, 9)}).write(
+        folder / "t.toml"
+    )
+    assert send(client, "/t/t/plan", rows="80", epsilons="1")[0] == 303
+    wait(client, folder)
+    shown = client.get("/t/t/budget").text
+    assert "sex: none of 80 values can be read as numbers" in shown and "before anything is charged" in shown
+    assert not (folder / "t.csv.ledger").exists()
+
+
+def test_a_file_is_read_in_another_way_as_long_as_nothing_was_answered(client: TestClient, folder: Path) -> None:
+    assert "Read the file in another way" not in client.get("/t/t/columns").text  # not a draft of this studio
+    code, text = send(client, "/t/t/reading", delimiter=";")
+    assert code == 400 and "answered already" in text
     (folder / "t.toml").unlink()
     assert "How to read it" in client.get("/t/t/columns").text
     assert send(client, "/t/t/reading", delimiter=";", encoding="", null_values="NA,?", other="x")[0] == 303
+    wait(client, folder)
     assert StudioFolder(folder).table("t").reading == {"delimiter": ";", "null_values": "NA,?"}
     shown = client.get("/t/t/columns").text
-    assert 'value="NA,?"' in shown and "--null-value NA" in shown
+    assert 'value="NA,?"' in shown and "--null-value NA" in shown and "Done." in shown
 
 
 def test_a_table_is_forgotten_as_long_as_nothing_was_spent(client: TestClient, folder: Path) -> None:

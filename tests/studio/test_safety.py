@@ -67,7 +67,7 @@ def test_odd_cookies_of_others_lock_nobody_out(stranger: TestClient, foreign: st
         assert stranger.get("/", headers={"cookie": said.encode("latin-1")}).status_code == 200, said
 
 
-@pytest.mark.parametrize("path", [*GETS, "/htmx.js", "/nothing"])
+@pytest.mark.parametrize("path", [*GETS, "/htmx.js", "/studio.js", "/nothing"])
 def test_nothing_is_shown_without_the_cookie(stranger: TestClient, path: str) -> None:
     place = path.replace("{table}", "people").replace("{model}", "1").replace("{name}", "people.csv")
     assert stranger.get(place).status_code == 403
@@ -98,7 +98,7 @@ def test_pages_of_other_sites_get_nothing(client: TestClient) -> None:
 
 
 def test_every_answer_carries_its_policy(client: TestClient) -> None:
-    for path in ("/", "/studio.css", "/htmx.js", "/nothing", "/t/none/fit"):
+    for path in ("/", "/studio.css", "/htmx.js", "/studio.js", "/nothing", "/t/none/fit"):
         headers = client.get(path).headers
         assert headers["content-security-policy"] == PAGE_POLICY and headers["x-content-type-options"] == "nosniff"
     assert "unsafe" not in PAGE_POLICY and "script-src 'self'" in PAGE_POLICY

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from typing import Any, cast
 
 from sklar.errors import UsageError
 from sklar.schema.columns import READING, Category, Column, Id, Ignore, Labels
-from sklar.schema.persons.linked import PREVIOUS
+from sklar.schema.persons.linked import PREVIOUS, linked_faults
 from sklar.schema.persons.person import PAY_ROWS, Person
-from sklar.schema.rules import AtMost, Rule
+from sklar.schema.rules import AtMost, Expression, Ratio, Rule, rule_faults
 
 MEASURABLE = ("lower", "upper", "values", "nullable")
 """Facts that can be paid for; a column that may or may not be null is assumed nullable, which costs nothing."""
@@ -80,14 +81,65 @@ def rule_name(number: int) -> str:
     return f"rule {number}"
 
 
+FILLED_WHERE = re.compile(r"`([^`]+)` is not null or ((?:`[^`]+` != [^`]+?)(?: and `[^`]+` != [^`]+?)*)")
+
+
+def describe_rule(rule: Rule) -> str:
+    """Return a rule in words; an expression that a column is filled at some values of another is put as such."""
+    found = FILLED_WHERE.fullmatch(rule.text) if isinstance(rule, Expression) else None
+    if found is None:
+        return rule.describe()
+    other, _, value = found[2].replace("`", "").partition(" != ")
+    values = value.replace(f" and {other} != ", " or ").replace("'", "")
+    return f"{found[1]} is filled in every row where {other} is {values}"
+
+
 def make_rule_question(number: int, rule: Rule) -> Question | None:
     """Return the question about a rule; None if it is stated or confirmed."""
     if rule.source != "from-rows":
         return None
     return Question(
-        column=rule_name(number), kind=rule.kind, says=rule.describe(), notes=("Must that be so in every row?",),
+        column=rule_name(number), kind=rule.kind, says=describe_rule(rule), notes=("Must that be so in every row?",),
         facts=("rule",), payable=(),
     )  # fmt: skip
+
+
+def keep_possible_rules(
+    columns: Mapping[str, Column], rules: Sequence[Rule], person: Person | None
+) -> tuple[Rule, ...]:
+    """Return the rules without unconfirmed ones that the columns, the person or rules before them make impossible.
+
+    A rule that names values of a column is impossible, too, if these are to be measured.
+    """
+    stated = [rule for rule in rules if rule.source != "from-rows"]
+    if len(stated) == len(rules):
+        return tuple(rules)
+    alone = None if person is None else replace(person, steps=[s for s in person.steps if s.source != "from-rows"])
+
+    def possible(tried: Sequence[Rule]) -> bool:
+        return not rule_faults(columns, tried) and (alone is None or not linked_faults(columns, tried, alone))
+
+    fitting = [
+        rule for rule in rules
+        if rule.source != "from-rows" or not (_names_paid_values(columns, rule) or rule_faults(columns, [rule]))
+    ]  # fmt: skip
+    if possible(fitting) or not possible(stated):
+        return tuple(fitting)
+    kept = list(stated)
+    for rule in (rule for rule in fitting if rule.source == "from-rows"):
+        kept += [rule] if possible([*kept, rule]) else []
+    return tuple(rule for rule in rules if rule in kept)
+
+
+def _names_paid_values(columns: Mapping[str, Column], rule: Rule) -> bool:
+    """Return whether a rule depends on bounds or labels that are to be measured."""
+    paid = any(
+        columns[name].provenance(fact) == "pay"
+        for name in rule.columns
+        for fact in ("lower", "upper", "values")
+        if name in columns and fact in columns[name].facts
+    )
+    return paid and not isinstance(rule, AtMost | Ratio)
 
 
 def step_name(number: int) -> str:

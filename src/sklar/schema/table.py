@@ -23,6 +23,7 @@ from sklar.schema.confirming import (
     describe_sources,
     describe_step,
     ignore_column,
+    keep_possible_rules,
     list_step_questions,
     make_column_question,
     make_person_question,
@@ -215,9 +216,11 @@ class Schema(Mapping[str, Column]):
         marked = [replace(r, source=source) if i in chosen else r for i, r in enumerate(self.rules)]
         rules = [rule for i, rule in enumerate(marked) if i not in chosen or not facts]
         merged = {**self._columns, **answered}
+        person = keep_modelled_static(merged, self.person)
+        rules = keep_possible_rules(merged, rules, person)
         done = self._with(
             columns=merged, rules=rules, confirmed=add_confirmation(self.confirmed, by, said), notes=None,
-            person=keep_possible_steps(merged, rules, keep_modelled_static(merged, self.person)),
+            person=keep_possible_steps(merged, rules, person),
         )  # fmt: skip
         open_names = {question.column for question in done.questions()}
         # Notes of a draft, about the whole and about columns, stay until they are answered.
@@ -232,9 +235,10 @@ class Schema(Mapping[str, Column]):
             raise UsageError("facts of a person are given for the person alone")
         person = confirm_person(self.person, source, pay, facts)
         person = person if "static" in facts else keep_modelled_static(self._columns, person)
-        person = keep_possible_steps(self._columns, self.rules, person)
+        rules = keep_possible_rules(self._columns, self.rules, person)
+        person = keep_possible_steps(self._columns, rules, person)
         said = [] if person is None else [PERSON_KEY, PERSON_ROWS, *([PERSON_STATIC] if person.static else [])]
-        done = self._with(person=person, confirmed=add_confirmation(self.confirmed, by, said))
+        done = self._with(rules=rules, person=person, confirmed=add_confirmation(self.confirmed, by, said))
         return done.confirm(*others, by=by, pay=pay, source=source) if others else done
 
     def _with_steps(

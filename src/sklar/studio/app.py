@@ -27,7 +27,9 @@ from sklar.studio.safety import UPLOAD_BYTES, Guard, Secrets, TooLargeError, too
 from sklar.studio.visit import Page, Studio, Visit
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
-HTMX = os.path.join(os.path.dirname(__file__), "static", "htmx.min.js")
+SCRIPTS = {"/htmx.js": "htmx.min.js", "/studio.js": "studio.js"}
+MAX_FIELDS = 20_000
+"""Maximum number of fields of a form: some ten for each column of a wide table."""
 GETS: dict[str, Page] = {
     "/": tables.page,
     "/studio.css": files.style,
@@ -51,11 +53,13 @@ POSTS: dict[str, tuple[Page, Page]] = {
     "/t/{table}/reading": (columns.reading, columns.page),
     "/t/{table}/draft": (columns.draft, columns.page),
     "/t/{table}/answer": (columns.answer, columns.page),
+    "/t/{table}/answers": (columns.answer_all, columns.page),
     "/t/{table}/rule": (columns.rule, columns.page),
     "/t/{table}/person": (columns.person, columns.page),
     "/t/{table}/text": (columns.text, columns.page),
     "/t/{table}/ledger": (budget.make_ledger, budget.page),
     "/t/{table}/plan": (budget.plan, budget.page),
+    "/t/{table}/begin": (fitting.fit, budget.page),
     "/t/{table}/fit": (fitting.fit, fitting.page),
     "/t/{table}/look/{model}/sample": (look.sample, look.page),
     "/t/{table}/look/{model}/evaluate": (look.evaluate, look.page),
@@ -72,7 +76,7 @@ def make_app(folder: StudioFolder, known: Secrets, port: int) -> Any:
     """Return the application behind its guard."""
     tempfile.tempdir = str(folder.state)  # temporary files of uploads stay in the folder
     studio = Studio(folder=folder, jobs=Jobs(folder), known=known)
-    routes = [Route("/htmx.js", _script)]
+    routes = [Route(address, _script(name)) for address, name in SCRIPTS.items()]
     routes += [Route(path, _shown(studio, page), methods=["GET"]) for path, page in GETS.items()]
     routes += [Route(path, _done(studio, *pages), methods=["POST"]) for path, pages in POSTS.items()]
     handlers: Any = {404: _not_there, 405: _not_there}
@@ -80,8 +84,13 @@ def make_app(folder: StudioFolder, known: Secrets, port: int) -> Any:
     return Guard(Starlette(routes=routes, exception_handlers=handlers), known=known, port=port)
 
 
-async def _script(request: Request) -> Response:
-    return FileResponse(HTMX, media_type="text/javascript", headers={"cache-control": "private, max-age=86400"})
+def _script(name: str) -> Endpoint:
+    path = os.path.join(os.path.dirname(__file__), "static", name)
+
+    async def endpoint(request: Request) -> Response:
+        return FileResponse(path, media_type="text/javascript", headers={"cache-control": "private, max-age=3600"})
+
+    return endpoint
 
 
 def _shown(studio: Studio, page: Page) -> Endpoint:
@@ -94,7 +103,7 @@ def _shown(studio: Studio, page: Page) -> Endpoint:
 
 def _done(studio: Studio, act: Page, page: Page) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        async with request.form(max_files=1, max_fields=200, max_part_size=1 << 20) as form:
+        async with request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=1 << 20) as form:
             texts = {key: value for key, value in form.items() if isinstance(value, str)}
             if not secrets.compare_digest(texts.pop("secret", "").encode(), studio.known.form.encode()):
                 raise HTTPException(403, "this form does not come from a page of this studio: reload the page")

@@ -100,15 +100,20 @@ def reading(entry: TableEntry) -> list[str]:
 
 def draft(entry: TableEntry) -> Work:
     """Draft the schema."""
-    words = ("schema", "draft", entry.source, "-o", entry.schema, *reading(entry))
+    words = ("schema", "draft", entry.source, "-o", entry.schema, "--preview", *reading(entry))
     return Work(kind="draft", label="drafting a schema", commands=(words,), outputs=(entry.schema,))
 
 
-def plan(entry: TableEntry, epsilons: Sequence[float], rows: int, fit: FitForm) -> Work:
-    """Forecast accuracy."""
+def plan(entry: TableEntry, epsilons: Sequence[float], unit: tuple[str, int], fit: FitForm) -> Work:
+    """Check that the schema reads the rows, for the custodian, and forecast accuracy.
+
+    Args:
+        unit: What is protected, "rows" or "persons", and a guess at their number.
+    """
     wanted = ",".join(exact(one) for one in epsilons)
-    words = ["plan", entry.schema, "-e", wanted, "--rows", str(rows), *_settings(fit, plan=True)]
-    return Work(kind="plan", label="planning", commands=(tuple(words),))
+    check = ("schema", "check", entry.schema, entry.source, "--audit", *reading(entry))
+    words = ["plan", entry.schema, "-e", wanted, f"--{unit[0]}", str(unit[1]), *_settings(fit, plan=True)]
+    return Work(kind="plan", label="checking and planning", commands=(check, tuple(words)))
 
 
 def fit(entry: TableEntry, model: int, asked: FitForm) -> Work:

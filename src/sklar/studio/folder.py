@@ -8,6 +8,7 @@ import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -60,6 +61,16 @@ class TableEntry:
     def model(self, number: int) -> str:
         """Return the common name, without ending, of the files of one of its models."""
         return f"{self.name}-{number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFile:
+    """A file that may be a table: its name, size and date in words, and whether it contains several tables."""
+
+    name: str
+    size: str
+    changed: str
+    is_database: bool
 
 
 class StudioFolder:
@@ -161,12 +172,15 @@ class StudioFolder:
         known = path.stat() if path.exists() else None
         return (*((known.st_dev, known.st_ino) if known else (path,)), *inside)
 
-    def candidates(self) -> list[str]:
+    def candidates(self) -> list[FoundFile]:
         """Return files that may be tables and were not added yet."""
         taken = {one.source for one in self.tables().values()}
         made = re.compile(r"-\d+\.")
-        found = (p.name for p in self.root.iterdir() if p.is_file() and p.name.lower().endswith(TABLE_ENDINGS))
-        return sorted(n for n in found if n not in taken and not n.startswith((".", "-")) and not made.search(n))
+        found = (p for p in self.root.iterdir() if p.is_file() and p.name.lower().endswith(TABLE_ENDINGS))
+        new = (
+            p for p in found if p.name not in taken and not p.name.startswith((".", "-")) and not made.search(p.name)
+        )
+        return sorted((_describe_file(path) for path in new), key=lambda one: one.name)
 
     def place(self, name: str) -> Path:
         """Return a file directly in the folder; refuse any other path."""
@@ -211,6 +225,17 @@ class StudioFolder:
         if not path.is_file():
             raise LedgerError(f"there is no ledger {entry.ledger} yet: create one with a cap first, in step Budget")
         return path
+
+
+def _describe_file(path: Path) -> FoundFile:
+    known = path.stat()
+    units = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
+    scale, unit = next(((scale, unit) for scale, unit in units if known.st_size >= scale), (1.0, "bytes"))
+    return FoundFile(
+        name=path.name, size=f"{known.st_size / scale:.3g} {unit}",
+        changed=datetime.fromtimestamp(known.st_mtime).strftime("%Y-%m-%d %H:%M"),
+        is_database=path.name.lower().endswith(tuple(DATABASE_ENDINGS)),
+    )  # fmt: skip
 
 
 @contextmanager

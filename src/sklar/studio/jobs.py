@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -26,6 +27,15 @@ from sklar.studio.work import CODES
 State = Literal["running", "done", "failed", "cancelled", "cut short"]
 KILLED = "It was killed (by a shutdown, for lack of memory, or by a user)."
 CANCELLED = "It was cancelled."
+STAGES = {
+    "schema draft": "Read the table and draft its schema", "schema check": "Check that the schema reads the table",
+    "plan": "Forecast accuracy", "fit": "Fit the model", "report": "Write the public report",
+    "sample": "Draw synthetic rows", "evaluate": "Compare with the real rows", "inspect": "Draw the vine",
+    "key": "Make a key", "bundle": "Write the bundle", "verify": "Verify the bundle",
+}  # fmt: skip
+"""Commands in words."""
+MIN_FRACTION, MIN_SECONDS = 0.05, 1.0
+"""Part of a step, and seconds, after which its time left is estimated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +108,30 @@ class StudioJob(Work):
             return json.loads((self.place / "progress").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {"what": "starting", "fraction": 0.0}
+
+    @property
+    def stages(self) -> list[tuple[str, str]]:
+        """Each command in words, and whether it is done, running or still to come."""
+        names = [STAGES.get(words[0], words[0]) for words in self.commands]
+        names = [STAGES.get(" ".join(words[:2]), name) for words, name in zip(self.commands, names, strict=True)]
+        done = self.done
+        return [(n, "done" if i < done else "running" if i == done else "to come") for i, n in enumerate(names)]
+
+    @property
+    def elapsed(self) -> str:
+        """The time since the job began, in words."""
+        passed = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(self.started)).total_seconds())
+        return f"{passed / 60:.0f} min so far" if passed >= 90 else f"{passed:.0f} s so far"
+
+    @property
+    def time_left(self) -> str:
+        """The time that the present pass or step still takes, in words; empty as long as it cannot be estimated."""
+        told = self.progress
+        fraction, passed = float(told["fraction"]), time.time() - float(told.get("since", math.inf))
+        if not MIN_FRACTION < fraction < 1 or passed < MIN_SECONDS:
+            return ""
+        left = passed * (1 - fraction) / fraction
+        return f"about {left / 60:.0f} min left in this step" if left >= 90 else f"about {left:.0f} s left in this step"
 
     @property
     def at(self) -> int:

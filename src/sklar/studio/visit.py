@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -12,12 +13,18 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from sklar.errors import UsageError
 from sklar.schema.address import has_secrets
+from sklar.schema.table import Schema
 from sklar.studio.folder import StudioFolder, TableEntry
 from sklar.studio.jobs import Jobs
 from sklar.studio.safety import Secrets
 
 STEPS = ("columns", "budget", "fit", "look", "release", "history")
-"""Steps of one table in order, as in addresses and headings."""
+"""Steps of one table in order, as in addresses."""
+TITLES = {
+    "columns": "Columns", "budget": "Budget", "fit": "Fit", "look": "Results", "release": "Release",
+    "history": "History",
+}  # fmt: skip
+"""Their titles."""
 ENVIRONMENT = Environment(
     loader=PackageLoader("sklar.studio"), autoescape=True, trim_blocks=True, lstrip_blocks=True, auto_reload=False
 )
@@ -65,6 +72,12 @@ class Visit:
         return self.folder.table(self.path["table"])
 
     @property
+    def schema(self) -> Schema | None:
+        """The schema of the table; None if there is none yet."""
+        place = self.folder.root / self.table.schema
+        return Schema.read(place) if place.exists() else None
+
+    @property
     def model(self) -> int | None:
         """The model that the address names, or the latest; None if there is none at all."""
         models = self.folder.models(self.table)
@@ -105,13 +118,27 @@ class Visit:
     def show(self, template: str, *, step: str = "", **values: Any) -> Response:
         """Render a template; for a table, with its steps and its latest job."""
         entry = self.table if "table" in self.path else None
+        finished = set[str]() if entry is None else self._finished(entry)
         job = None if entry is None else self.jobs.running(entry.name) or self.jobs.latest(entry.name)
         page = ENVIRONMENT.get_template(template).render(
-            step=step, steps=STEPS, table=entry, job=job, secret=self.studio.known.form, error=self.error,
+            step=step, steps=STEPS, titles=TITLES, finished=finished, table=entry, job=job,
+            secret=self.studio.known.form, error=self.error,
             said={name: text for name, text in self.form.items() if not has_secrets(text)},
             folder=self.folder.root.name, **values,
         )  # fmt: skip
         return HTMLResponse(page, status_code=400 if self.error else 200)
+
+    def _finished(self, entry: TableEntry) -> set[str]:
+        """Return the steps that are done, as their files show."""
+        root, models = self.folder.root, self.folder.models(entry)
+        done: set[str] = set()
+        with suppress(OSError):
+            text = (root / entry.schema).read_text(encoding="utf-8")
+            done |= {"columns"} if '"from-rows"' not in text else set()
+        done |= {"budget"} if (root / entry.ledger).is_file() else set()
+        done |= {"fit"} if models else set()
+        released = any((root / f"{entry.model(number)}.release.zip").is_file() for number in models)
+        return done | ({"look", "release"} if released else set())
 
 
 Page = Callable[[Visit], Response]

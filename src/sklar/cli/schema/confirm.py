@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from sklar.schema.table import Schema
 
 WAYS = {"y": "yes", "e": "edit", "p": "pay", "i": "ignore", "s": "skip", "q": "quit"}
+RULE_WAYS = {"y": "yes", "n": "no", "s": "skip", "q": "quit"}
+RULE_HELP = (
+    "y: it holds in every row, which is known without these rows   n: drop it   s: skip for now   q: save and stop"
+)
 HELP = (
     "y: correct, and known without these rows   e: correct it   p: only the kind is known, measure and pay for the "
     "rest   i: leave the column out   s: skip for now   q: save and stop"
@@ -41,8 +45,8 @@ def command(
 
     Asks about each column whose facts a draft took from the rows: y (correct, and known without these rows), edit
     (correct it; also in one line: e lower=0 upper=120), pay (measure bounds or values, paid from the privacy budget),
-    ignore (leave it out), skip, quit. Answers can be piped in, one per line. Ctrl-C and the end of the input keep the
-    answers so far.
+    ignore (leave it out), skip, quit. Then about each rule that holds in the rows: yes or no. Answers can be piped in,
+    one per line. Ctrl-C and the end of the input keep the answers so far.
 
     \b
     Example:
@@ -123,10 +127,12 @@ class Dialogue:
     def _ask(self, question: Question) -> bool:
         """Ask once; return whether there was a valid answer."""
         ways = "/".join(way for way in WAYS.values() if way != "pay" or question.payable)
+        is_rule = self._stage(question) == "rules"
+        ways = "/".join(RULE_WAYS.values()) if is_rule else ways
         word, _, rest = self._read_line(f"  {ways}? ").strip().partition(" ")
-        way = WAYS.get(word.lower()[:1]) if word else None
+        way = (RULE_WAYS if is_rule else WAYS).get(word.lower()[:1]) if word else None
         if way is None or not way.startswith(word.lower()):
-            self._say(f"  {HELP}")
+            self._say(f"  {RULE_HELP if is_rule else HELP}")
             return False
         if way == "quit":
             raise EOFError
@@ -146,7 +152,7 @@ class Dialogue:
         facts: dict[str, str] = {}
         if way == "edit" and (question.column in self.schema or question.kind == "person"):
             facts = self._parse_facts(rest) if rest else self._ask_facts(question.column)
-        return answer_question(self.schema, question.column, way, facts, self.by)
+        return answer_question(self.schema, question.column, "ignore" if way == "no" else way, facts, self.by)
 
     def _parse_facts(self, text: str) -> dict[str, str]:
         try:

@@ -31,6 +31,9 @@ def command(
         str | None, typer.Option("--sdv", metavar="JSON", help="SDV metadata, for the kinds of columns.")
     ] = None,
     rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Number of rows to read.")] = 100_000,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="With --json: also how the first rows are read, for your eyes only.")
+    ] = False,
     force: Force = False,
     *,
     read: Any,
@@ -46,6 +49,7 @@ def command(
       sklar schema draft people.csv -o people.toml
     """
     from sklar.lab.drafting.draft import INTRODUCTION, draft_schema
+    from sklar.lab.drafting.preview import preview_table
 
     refuse_json_with_data(output, json)
     refuse_overwriting(output, force)
@@ -53,13 +57,14 @@ def command(
     with pass_bar("reading rows") as progress:
         reading_rows = replace(read, progress=progress, table=None if sdv else read.table)
         draft = draft_schema(file, sdv=sdv, table=sdv_table, rows=rows, read=reading_rows)
+        shown = preview_table(file, draft, reading_rows, rows).to_dict() if preview and json else None
     if output == STANDARD_OUTPUT:
         show.line(draft.toml())
         show.note(draft.todo)
         return
     draft.write(output)
     if json:
-        show.as_json(_as_data(output, draft))
+        show.as_json(_as_data(output, draft) | ({} if shown is None else {"preview": shown}))
         return
     for remark in draft.remarks[len(INTRODUCTION) :]:
         show.line(remark)

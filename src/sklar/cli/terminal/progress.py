@@ -18,14 +18,19 @@ WRITE_INTERVAL = 0.2
 
 
 class FileBar:
-    """A bar in a file: `{"what": ..., "fraction": ...}`, replaced as a whole."""
+    """A bar in a file: `{"what": ..., "fraction": ..., "since": ...}`, replaced as a whole.
+
+    `since` is the time, in seconds, at which the present pass or step began.
+    """
 
     def __init__(self, path: str, text: str, total: float | None = 1.0):
         self._path, self._what, self._total, self._completed, self._last = path, text, total, 0.0, -WRITE_INTERVAL
+        self._since = time.time()
         self._write()
 
     def reset(self, task: object, *, description: str, total: float) -> None:
         """Start a new task."""
+        self._since = time.time()
         self._completed, self._total = 0.0, total
         self.update(task, description=description)
 
@@ -43,7 +48,9 @@ class FileBar:
         self._last = time.monotonic()
         fraction = min(1.0, self._completed / self._total) if self._total else 0.0
         beside = Path(f"{self._path}.new")
-        beside.write_text(json.dumps({"what": self._what, "fraction": fraction}), encoding="utf-8")
+        beside.write_text(
+            json.dumps({"what": self._what, "fraction": fraction, "since": self._since}), encoding="utf-8"
+        )
         beside.replace(self._path)
 
 

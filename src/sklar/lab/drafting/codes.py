@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sklar.lab.drafting.guess import CODE_WORDS, Guess, has_word, leave_out
 from sklar.lab.drafting.labels import MAX_LABELS, draft_category, label_text
-from sklar.lab.drafting.profile import NUMERAL, SENTINELS, Numbers, Profile, is_missing_word, parse_numbers
+from sklar.lab.drafting.profile import NUMERAL, SENTINELS, Numbers, Profile, is_excuse, is_missing_word, parse_numbers
 from sklar.lab.drafting.quantities import draft_quantity
 from sklar.methods.facts.kinds import number_format
 from sklar.rows.encode.classes import cell_class
@@ -37,6 +38,8 @@ AMOUNT = re.compile(
     rf"[-+(]?\s*{CURRENCY}?\s*[-+]?\d[\d.,' \u00a0\u202f]*(?:e[-+]?\d+)?\s*(?:%|{CURRENCY}|k|m|bn)?\s*\)?",
     re.IGNORECASE,
 )
+DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
+"""Numbers with a decimal comma; few of them are a scale like few numbers with a decimal point."""
 UNIT = re.compile(r"[^\W\d_]{1,3}(/[^\W\d_]{1,3})?")
 MAX_CATEGORY_AMOUNTS = 12
 """Up to this number of different texts, amounts become a category."""
@@ -89,7 +92,7 @@ def guess_boolean(profile: Profile) -> Guess | None:
     """Guess a boolean if both words of one pair occur and no other."""
     if profile.form not in ("boolean", "text", "integer", "real") or profile.distinct > MAX_SPELLINGS:
         return None
-    words = frozenset(label_text(v).strip().lower() for v in profile.values if not is_missing_word(v))
+    words = frozenset(_truth_text(v).lower() for v in profile.values if not is_missing_word(v))
     if profile.form != "boolean" and words not in BOOLEAN_WORDS:
         return None
     guess = draft_boolean(profile)
@@ -103,11 +106,17 @@ def guess_boolean(profile: Profile) -> Guess | None:
     return guess
 
 
+def _truth_text(value: Any) -> str:
+    """Return a value as text; zeros and ones that a missing value turned into fractions are whole again."""
+    text = label_text(value).strip()
+    return text.removesuffix(".0") if text in ("0.0", "1.0") else text
+
+
 def _find_spelling(profile: Profile) -> tuple[str | int, ...]:
     """Return how the rows write false and true, if in one way only; empty for columns of type boolean."""
     if profile.form == "boolean":
         return ()
-    words = {label_text(v).strip() for v in profile.values if not is_missing_word(v)}
+    words = {_truth_text(v) for v in profile.values if not is_missing_word(v)}
     written = sorted(words, key=lambda word: parse_truth(word) is True)
     if len(written) != 2 or profile.form in ("integer", "real") or set(written) == {"0", "1"}:
         return (0, 1) if words == {"0", "1"} else ()
@@ -122,15 +131,18 @@ def draft_boolean(profile: Profile) -> Guess:
 
 def guess_amount(profile: Profile) -> Guess | None:
     """Guess numbers in a format for amounts written for people; leave them out if no single format reads them."""
-    if profile.form != "text" or profile.distinct <= MAX_CATEGORY_AMOUNTS:
+    if profile.form != "text":
         return None
-    texts = [v.strip() for v in profile.values[:MAX_TEXTS] if not is_missing_word(v)]
+    texts = [v.strip() for v in profile.values[:MAX_TEXTS] if not (is_missing_word(v) or is_excuse(v))]
     units = {t.lstrip("+-0123456789.,").strip() for t in texts}
     unit = units.pop() if len(units) == 1 else ""
     same_unit = UNIT.fullmatch(unit) is not None
     amounts = len(texts) if same_unit else sum(1 for t in texts if AMOUNT.fullmatch(t))
     decorated = sum(1 for t in texts if re.search(r"[^\d.+-]", t))
-    few = profile.distinct <= MAX_LABELS and profile.distinct < 0.05 * profile.present
+    plain = bool(texts) and all(DECIMAL_COMMA.fullmatch(t) for t in texts)
+    if profile.distinct <= MAX_CATEGORY_AMOUNTS and not plain:
+        return None
+    few = not plain and profile.distinct <= MAX_LABELS and profile.distinct < 0.05 * profile.present
     if amounts < MIN_AMOUNT_SHARE * len(texts) or decorated < 0.05 * len(texts) or few:
         return None
     return _draft_formatted(profile, unit if same_unit else "") or leave_out(
@@ -150,7 +162,9 @@ def _draft_formatted(profile: Profile, unit: str) -> Guess | None:
         profile, values=tuple(read.entry(at).decode() for at in places.tolist()), counts=profile.counts[places]
     )
     numbers = parse_numbers(plain)
-    words = sum(int(n) for v, n in zip(profile.values, profile.counts, strict=True) if is_missing_word(v))
+    words = sum(
+        int(n) for v, n in zip(profile.values, profile.counts, strict=True) if is_missing_word(v) or is_excuse(v)
+    )
     if numbers is None or plain.present < MIN_AMOUNT_SHARE * (profile.present - words):
         return None
     guess = draft_quantity(plain, numbers)

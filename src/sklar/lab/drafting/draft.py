@@ -14,6 +14,7 @@ from sklar.errors import SourceError, UsageError
 from sklar.lab.drafting.codes import draft_boolean, guess_amount, guess_boolean, guess_code
 from sklar.lab.drafting.guess import Guess, leave_out
 from sklar.lab.drafting.keys import (
+    ask_who,
     contains_row_names,
     describe_sharing,
     draft_key,
@@ -22,6 +23,7 @@ from sklar.lab.drafting.keys import (
     guess_key,
     guess_person,
     number_values,
+    repeats_evenly,
 )
 from sklar.lab.drafting.labels import draft_category, guess_category
 from sklar.lab.drafting.moments import draft_datetime, guess_clock, guess_datetime
@@ -36,10 +38,12 @@ from sklar.rows.encode.arrays import one_type
 from sklar.rows.sources import open_source
 from sklar.sample.rng import named_streams
 from sklar.schema.columns import Column, Ordinal
-from sklar.schema.confirming import list_step_questions, make_person_question
+from sklar.schema.confirming import keep_possible_rules
 from sklar.schema.numbers import Datetime
+from sklar.schema.persons.linked import keep_possible_steps
 from sklar.schema.persons.person import Person
 from sklar.schema.reading import ReadOptions, read_options
+from sklar.schema.rules import Rule
 from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv
 from sklar.schema.table import Schema
 
@@ -106,8 +110,8 @@ def draft_schema(
     keys = None if person is None else number_values(head.column(person.key))
     person, across = (None, {}) if keys is None else find_steps(person, drafted, keys, named_streams(0)("steps"))
     found = find_relations(drafted, named_streams(0)("relations"))
-    guesses = {n: guess.with_notes(*found.get(n, ()), *across.get(n, ())) for n, guess in guesses.items()}
-    return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)), person)
+    guesses = {n: guess.with_notes(*across.get(n, ())) for n, guess in guesses.items()}
+    return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)), person, found)
 
 
 def _require_header(profiles: Sequence[Profile]) -> None:
@@ -143,10 +147,18 @@ class Draft(Schema):
 
     __slots__ = ()
 
-    def __init__(self, guesses: Mapping[str, Guess], remarks: tuple[str, ...] = (), person: Person | None = None):
+    def __init__(
+        self,
+        guesses: Mapping[str, Guess],
+        remarks: tuple[str, ...] = (),
+        person: Person | None = None,
+        rules: Sequence[Rule] = (),
+    ):
         notes = {name: guess.notes for name, guess in guesses.items()}
         columns = {name: guess.column for name, guess in guesses.items()}
-        super().__init__(columns, person=person, notes={"": (*INTRODUCTION, *remarks), **notes})
+        kept = keep_possible_rules(columns, rules, person)
+        person = keep_possible_steps(columns, kept, person)
+        super().__init__(columns, kept, person=person, notes={"": (*INTRODUCTION, *remarks), **notes})
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -163,7 +175,7 @@ class Draft(Schema):
     def guessed(self) -> str:
         """Return the guesses and questions as plain text, column by column."""
         texts = {name: " ".join(_capitalize(note) for note in self.notes[name]) for name in self}
-        questions = [q for q in (make_person_question(self.person), *list_step_questions(self.person)) if q is not None]
+        questions = [question for question in self.questions() if question.column not in self]
         lines = [f"* {name} ({column.kind}): {texts[name]}" for name, column in self.items()]
         return "\n".join([*lines, *(f"* {question}" for question in questions)])
 
@@ -204,7 +216,8 @@ GUESSES: tuple[Callable[[Profile], Guess | None], ...] = (
 def guess_column(profile: Profile) -> Guess:
     """Guess a column from its rows."""
     unfit = leave_out("too many different texts for a list. Use `category` with a public list if it has one.")
-    return next((guess for attempt in GUESSES if (guess := attempt(profile)) is not None), unfit)
+    guess = next((guess for attempt in GUESSES if (guess := attempt(profile)) is not None), unfit)
+    return guess.with_notes(ask_who(profile)) if guess.column.kind == "integer" and repeats_evenly(profile) else guess
 
 
 def guess_stated(profile: Profile, stated: StatedKind) -> Guess:

@@ -5,14 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from sklar.arrays import Ints
-from sklar.lab.drafting.guess import Guess, is_key_name, is_strong_key_name, leave_out, name_words, split_words
+from sklar.lab.drafting.guess import (
+    CODE_WORDS,
+    Guess,
+    has_word,
+    is_key_name,
+    is_strong_key_name,
+    known_range,
+    leave_out,
+    name_words,
+    split_words,
+)
+from sklar.lab.drafting.labels import MAX_LABELS
 from sklar.lab.drafting.moments import ISO
-from sklar.lab.drafting.profile import Profile, parse_numbers
+from sklar.lab.drafting.profile import Numbers, Profile, parse_numbers
 from sklar.schema.columns import Column, Id
 from sklar.schema.persons.linked import PREVIOUS, has_linked_rows
 from sklar.schema.persons.person import MAX_ROWS_USED, Person
@@ -21,6 +33,14 @@ MIN_KEY_ROWS = 20
 """Minimum number of rows: with fewer, unique values are no evidence of a key."""
 MIN_PANEL_PERSONS = 100
 """Minimum number of persons of a panel: fewer values may occur equally often by design, as years or groups do."""
+EVEN_PARTS = 8
+"""Parts of the sorted values whose mean numbers of rows are compared."""
+MAX_UNEVENNESS = 2.0
+"""Largest ratio of these means among keys: the ends of a count or a measurement are rarer than its middle by far."""
+MAX_CHANCE_SPREAD = 2.0
+"""Ratio of variance and mean of the counts, either way, from which on they are not those of an even measurement."""
+MAX_SCALE_END = 366
+"""Whole numbers from 0 or 1 up to at most this, without a gap, are a scale: percentages, days of the year."""
 MIN_PROSE_LENGTH = 40
 """Texts with more characters on average are prose rather than names or codes."""
 ROW_NAMES = re.compile(r"|unnamed: 0(\.\d+)?|\.\.\.1|rownames|__index_level_0__", re.IGNORECASE)
@@ -33,17 +53,19 @@ UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 def guess_key(profile: Profile) -> Guess | None:
     """Guess a key for values that identify a row or a person."""
-    if profile.form == "real" and _is_panel_key(profile):  # whole numbers that a frame stores as floats
-        return draft_key(profile)
-    if profile.form not in ("text", "integer") or profile.present < MIN_KEY_ROWS:
+    numbers = parse_numbers(profile)
+    whole = numbers is not None and numbers.whole and len(numbers.values) == profile.distinct
+    if profile.present < MIN_KEY_ROWS or not (whole or profile.form == "text"):
         return None
     texts = [v for v in profile.values if isinstance(v, str)]
     if texts and all(UUID.fullmatch(v.strip()) for v in texts[:1000]):
         return draft_key(profile)
-    if profile.unique and (is_key_name(profile.name) or _is_running_number(profile) or _has_compact_codes(profile)):
+    if profile.unique and (is_key_name(profile.name) or _is_numbering(numbers if whole else None, profile)):
         return draft_key(profile)
-    if _is_panel_key(profile):
+    if profile.unique and not whole and _has_compact_codes(profile):
         return draft_key(profile)
+    if repeats_evenly(profile) and _is_no_measurement(profile, numbers if whole else None):
+        return draft_key(profile).with_notes(ask_who(profile))
     many = profile.distinct > max(100, profile.present // 20)
     return draft_key(profile) if is_strong_key_name(profile.name) and many else None
 
@@ -133,20 +155,65 @@ def number_values(column: Any) -> Ints:
     return indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _is_running_number(profile: Profile) -> bool:
-    """Check for whole numbers without a gap, each once."""
-    numbers = parse_numbers(profile) if profile.distinct >= 100 else None
+def _is_numbering(numbers: Numbers | None, profile: Profile) -> bool:
+    """Check for whole numbers, each once, without a gap or in the order of the rows: no measurement is so."""
+    if numbers is None or profile.distinct < MIN_PANEL_PERSONS:
+        return False
+    gapless = numbers.values[-1] - numbers.values[0] == profile.distinct - 1
+    return gapless or _ascends(profile)
+
+
+def _ascends(profile: Profile) -> bool:
+    """Check whether new values only ever rise, row by row: then the rows are sorted by them."""
+    first_seen = [float(v) for v in profile.values]
+    return all(one < two for one, two in pairwise(first_seen))
+
+
+def repeats_evenly(profile: Profile) -> bool:
+    """Check for many values that repeat, and about equally often across their range: keys, which have no scale.
+
+    Counts and measurements are rarer towards their ends. A short run of numbers from 0 or 1, as of days of the year,
+    counts as a scale.
+    """
+    if profile.unique or profile.distinct < MIN_PANEL_PERSONS or profile.present < 2 * profile.distinct:
+        return False
+    numbers = parse_numbers(profile)
     if numbers is None or not numbers.whole or len(numbers.values) < profile.distinct:
+        even = (profile.counts == profile.counts[0]).all() or profile.distinct > MAX_LABELS
+        return bool(even) and profile.form == "text" and _has_compact_codes(profile) and _is_even(profile.counts)
+    low, last = numbers.values[0], numbers.values[-1]
+    scale = last <= MAX_SCALE_END and low in (0, 1) and last - low == profile.distinct - 1
+    if known_range(profile.name) is not None or has_word(profile.name, CODE_WORDS):
         return False
-    return numbers.values[-1] - numbers.values[0] == profile.distinct - 1
+    equal = bool((numbers.counts == numbers.counts[0]).all())
+    return equal or ((not scale or is_key_name(profile.name)) and _is_even(numbers.counts))
 
 
-def _is_panel_key(profile: Profile) -> bool:
-    """Check for many whole numbers that occur equally often, at least twice: the persons of a panel."""
-    if profile.distinct < MIN_PANEL_PERSONS or profile.counts[0] < 2 or profile.form not in ("integer", "real"):
-        return False
-    numbers = parse_numbers(profile) if (profile.counts == profile.counts[0]).all() else None
-    return numbers is not None and numbers.whole
+def _is_no_measurement(profile: Profile, numbers: Numbers | None) -> bool:
+    """Check that evenly repeated values are named as keys, sorted in the file, or repeat too regularly or irregularly.
+
+    Measurements that are spread evenly, as seconds of an hour, have counts with a variance equal to their mean.
+    """
+    spread = profile.counts.var() / profile.counts.mean()
+    named = is_key_name(profile.name) or profile.name.lower().endswith("id")
+    return numbers is None or named or _ascends(profile) or not 1 / MAX_CHANCE_SPREAD <= spread <= MAX_CHANCE_SPREAD
+
+
+def _is_even(counts: Ints) -> bool:
+    """Check whether values repeat about equally often in all parts of their order."""
+    means = [part.mean() for part in np.array_split(counts, EVEN_PARTS)]
+    return max(means) <= MAX_UNEVENNESS * min(means)
+
+
+def ask_who(profile: Profile) -> str:
+    """Return the question whether values that repeat identify persons."""
+    each, numbers = profile.present / profile.distinct, parse_numbers(profile)
+    what = "codes" if numbers is None else "whole numbers"
+    question = f"{profile.distinct:,} {what}, about {each:.2g} rows each: does each of them identify a person?"
+    if numbers is None:
+        return question
+    low, high = numbers.values[0], numbers.values[-1]
+    return f"{question} If so, it is an `id`; if it counts or measures something, an `integer` from {low} to {high}."
 
 
 def _has_compact_codes(profile: Profile) -> bool:
@@ -156,8 +223,8 @@ def _has_compact_codes(profile: Profile) -> bool:
     texts = [v.strip() for v in profile.values[:1000]]
     coded = (t for t in texts if " " not in t and not ISO.fullmatch(t))
     shaped = sum(1 for t in coded if re.search(r"\d", t) and not re.fullmatch(r"[-+.\d]+", t))
-    padded = all(re.fullmatch(r"\d+", t) for t in texts) and len({len(t) for t in texts}) == 1 and len(texts[0]) > 5
-    return shaped > 0.9 * len(texts) or padded
+    digits = all(re.fullmatch(r"\d+", t) for t in texts) and len({len(t) for t in texts}) == 1 and len(texts[0]) > 5
+    return shaped > 0.9 * len(texts) or (digits and any(t.startswith("0") for t in texts))
 
 
 def mean_length(profile: Profile) -> float:

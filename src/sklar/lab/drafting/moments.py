@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from sklar.arrays import Ints
 from sklar.lab.drafting.guess import DATE_WORDS, Guess, has_word, leave_out, rough_share
 from sklar.lab.drafting.profile import Profile, is_excuse, is_missing_word
+from sklar.schema.calendar import ENDS, MAX_EVENT_YEARS, Part
 from sklar.schema.grid import RESOLUTIONS
 from sklar.schema.numbers import Datetime
 
@@ -26,6 +31,10 @@ MAX_CATEGORY_TIMES = 12
 """Up to this number of different times of day become a category."""
 MIN_FORMAT_SHARE = 0.98
 """Share of the texts that must follow a format: the others are errors and become null."""
+MIN_CALENDAR_ROWS = 200
+"""Minimum number of rows for a proposed calendar: fewer gather by chance."""
+MIN_CALENDAR_EXCESS = 1.5
+"""A part of the calendar of a long range is proposed if one of its values has this multiple of its even share."""
 FIRST_TEXTS = 200
 """Texts that are parsed before all others: they rule out most formats."""
 
@@ -76,14 +85,49 @@ def draft_datetime(profile: Profile, form: str | None) -> Guess | None:
     unread = sum(c for (m, c), v in zip(read, profile.values, strict=True) if m is None and not is_missing_word(v))
     seen = sum(c for m, c in read if m is not None)
     column = Datetime(lower, upper, resolution=resolution, format=form, zone=zone, nullable=seen < profile.rows)
+    parts = _find_calendar([m for m, _ in read], profile.counts, resolution) if _is_long(times) else ()
+    column = replace(column, calendar=parts) if parts else column
     written = f", written as {form}" if form else f", in the time zone {zone}" if zone else ""
     notes = [
         f"times to the {resolution}{written}, from {lower} to {upper}, rounded outward from the rows. "
         "What range can it have?"
     ]
+    if parts:
+        notes.append(
+            f"They gather at some values of the {' and the '.join(parts)}: `calendar` keeps that, at a price. Does it "
+            "matter?"
+        )
     if unread:
         notes.append(f"{rough_share(unread, profile.present).capitalize()} of the texts do not fit and become null.")
     return Guess(column=column, notes=tuple(notes))
+
+
+def _is_long(times: list[datetime]) -> bool:
+    """Check whether the calendar of a range this long is not modelled by default."""
+    return max(times) - min(times) > timedelta(days=365 * MAX_EVENT_YEARS)
+
+
+def _find_calendar(times: list[datetime | None], counts: Ints, resolution: str) -> tuple[Part, ...]:
+    """Return the parts of the calendar whose most frequent value has far more rows than its share of the days."""
+    known = [(time, count) for time, count in zip(times, counts.tolist(), strict=True) if time is not None]
+    rows = sum(count for _, count in known)
+    if rows < MIN_CALENDAR_ROWS:
+        return ()
+    values: dict[Part, Callable[[datetime], int]] = {
+        "month": lambda time: time.month,
+        "weekday": lambda time: time.weekday(),
+    }
+    if RESOLUTIONS[resolution] < RESOLUTIONS["day"]:
+        values["hour"] = lambda time: time.hour
+    found: list[Part] = []
+    for part, value_of in values.items():
+        seen = Counter[int]()
+        for time, count in known:
+            seen[value_of(time)] += count
+        low, high = ENDS[part]
+        if max(seen.values()) > MIN_CALENDAR_EXCESS * rows / (high - low + 1):
+            found.append(part)
+    return tuple(found)
 
 
 def _find_zone(profile: Profile) -> str | None:

@@ -19,7 +19,8 @@ MISSING_WORDS = frozenset(
 )
 """Texts (in lower case) that usually mean a missing value."""
 EXCUSES = frozenset({"unknown", "unk", "refused", "declined", "not known", "not stated", "not recorded", "n.a.", "tbd",
-                     "not applicable", "pending", "other", "invalid", "error", "#value!", "#ref!"})  # fmt: skip
+                     "not applicable", "pending", "other", "invalid", "error", "#value!", "#ref!", "k.a.", "k. a.",
+                     "keine angabe", "unbekannt", "fehlt", "n.v.", "inconnu", "desconocido"})  # fmt: skip
 """Further texts (in lower case) that explain a missing number or time; in a list of words they are values."""
 NUMERAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 MIN_NUMERIC_SHARE = 0.95
@@ -33,6 +34,8 @@ FIRST_TEXTS = 200
 PADDED = re.compile(r"\s*0\d")
 MIN_ATOM_SHARE = 0.05
 """A number with more than this share of the rows gets its own cell."""
+MAX_FRACTIONS, MIN_ATOM_ROWS = 30, 10
+"""Up to this number of different fractions are a list of values (17.5, 22.5, ...): each with these rows gets a cell."""
 SENTINELS = frozenset({-1, -7, -8, -9, -77, -88, -99, -777, -888, -999, -9999, 77, 88, 97, 98, 99, 777, 888, 998, 999,
                        9998, 9999, 99999, 999999})  # fmt: skip
 """Numbers that usually mean a missing value if they are far from all others."""
@@ -241,7 +244,10 @@ def _collect(values: list[Any], counts: Ints, unread: int = 0, padded: bool = Fa
 
 
 def frequent_numbers(numbers: Numbers) -> tuple[Any, ...]:
-    """Return the numbers with more than MIN_ATOM_SHARE of the rows."""
+    """Return the numbers with more than MIN_ATOM_SHARE of the rows; of few fractions all that are not rare."""
+    if not numbers.whole and len(numbers.values) <= MAX_FRACTIONS:
+        needed = max(1, min(MIN_ATOM_ROWS, MIN_ATOM_SHARE * numbers.counts.sum()))
+        return tuple(numbers.values[i] for i in np.flatnonzero(numbers.counts >= needed))
     return tuple(numbers.values[i] for i in np.flatnonzero(numbers.counts > MIN_ATOM_SHARE * numbers.counts.sum()))
 
 

@@ -14,8 +14,13 @@ from sklar.schema.columns import INT64_MAX, INT64_MIN
 from sklar.schema.grid import MAX_UNIT_CELLS
 from sklar.schema.numbers import Integer, Real
 
-BOUND_MARGIN = 0.05
-"""Share of the observed range by which bounds extend beyond it: wider bounds clip fewer values but coarsen cells."""
+BOUND_STEPS = 20
+"""Bounds are multiples of a round step, of which about this number spans the values. More steps leave less of the range
+unused, which costs accuracy and yields values that no row has; fewer steps quote the extremes less exactly."""
+MIN_PILE_ROWS, MIN_PILE_SHARE = 10, 0.01
+"""Rows, and share of the rows, at an extreme from which on it is the end of the scale: top codes and lowest grades."""
+SMALLEST_SPAN = 1e-300
+"""Values closer together than this get round bounds: their distance would underflow."""
 MAX_BOUND = 5e307
 """Largest bound: the distance of larger bounds would overflow. Values beyond are clipped."""
 USUAL_STEPS = (1000, 500, 100, 50, 25, 10, 5)
@@ -57,7 +62,7 @@ def draft_quantity(profile: Profile, numbers: Numbers, real: bool = False) -> Gu
 def _draft_integer(name: str, numbers: Numbers, nullable: bool) -> Guess:
     ends = numbers.values[0], numbers.values[-1]
     known = _suggested_range(name, numbers)
-    lower, upper = known or round_integer_bounds(*ends, len(numbers.values))
+    lower, upper = known or _integer_bounds(numbers)
     facts: dict[str, Any] = {}
     if upper - lower >= MAX_UNIT_CELLS and is_skewed(numbers, lower, upper):
         cuts = sorted({round(e) for e in proportional_edges(numbers, lower, upper)[:-1]})
@@ -74,19 +79,29 @@ def _draft_real(name: str, numbers: Numbers, nullable: bool) -> Guess:
     lowest, highest = float(numbers.values[0]), float(numbers.values[-1])
     known = _suggested_range(name, numbers)
     shares = (0.0, 1.0) if lowest >= 0 and 0.5 < highest <= 1 else None  # or probabilities
-    lower, upper = known or shares or round_bounds(lowest, highest)
+    lower, upper = known or shares or bounds_of(numbers)
     facts: dict[str, Any] = {}
     if is_skewed(numbers, lower, upper):
         edges = proportional_edges(numbers, lower, upper)
         facts = {"edges": edges} if edges else {}
-    atoms = [v for v in frequent_numbers(numbers) if lower < v < upper]
+    atoms = [v for v in frequent_numbers(numbers) if lower < v <= upper]
     facts |= {"atoms": tuple(atoms)} if atoms else {}
     free = ~np.isin(numbers.floats, atoms)  # atoms may have more decimals
     decimals = count_decimals(numbers.floats[free], numbers.counts[free])
     facts |= _find_step(numbers) or ({"decimals": decimals} if decimals is not None else {})
     column = Real(float(lower), float(upper), **facts, nullable=nullable)
-    how = _describe_bounds(known is not None, False)
+    how = _describe_bounds(known is not None, (lowest, highest) == (lower, upper))
     return Guess(column=column, notes=(f"numbers from {lower:,.9g} to {upper:,.9g}, {how}", *_grid_notes(facts)))
+
+
+def _integer_bounds(numbers: Numbers) -> tuple[int, int]:
+    """Return round bounds, or the extremes themselves where many rows share them."""
+    low, high = numbers.values[0], numbers.values[-1]
+    lower, upper = round_integer_bounds(low, high, len(numbers.values))
+    if max(abs(low), abs(high)) >= 2**53:
+        return lower, upper
+    piled = bounds_of(numbers)
+    return max(lower, math.floor(piled[0])), min(upper, math.ceil(piled[1]))
 
 
 def _find_step(numbers: Numbers) -> dict[str, Any]:
@@ -110,7 +125,7 @@ def _describe_bounds(known: bool, exact: bool) -> str:
         return "as its name suggests. Is that its range?"
     if exact:
         return "the smallest and largest value in the rows. Is this the whole scale?"
-    return "rounded outward from the rows. What range can it have?"
+    return "round numbers at or beyond those of the rows. What range can it have?"
 
 
 def _grid_notes(facts: dict[str, Any]) -> list[str]:
@@ -145,22 +160,31 @@ def _number_notes(profile: Profile, numbers: Numbers) -> list[str]:
     return notes
 
 
+def bounds_of(numbers: Numbers) -> tuple[float, float]:
+    """Return round bounds, or the extremes themselves where many rows share them."""
+    ends = max(float(numbers.values[0]), -MAX_BOUND), min(float(numbers.values[-1]), MAX_BOUND)
+    needed = max(MIN_PILE_ROWS, MIN_PILE_SHARE * numbers.counts.sum())
+    piled = [numbers.counts[at] >= needed for at in (0, -1)]
+    lower, upper = round_bounds(*ends)
+    if ends[1] - ends[0] <= SMALLEST_SPAN:
+        return lower, upper
+    return ends[0] if piled[0] else lower, ends[1] if piled[1] else upper
+
+
 def round_bounds(lowest: float, highest: float) -> tuple[float, float]:
-    """Return round numbers slightly below and above; a bound is 0 if no value is beyond it and some are near."""
+    """Return round numbers at or beyond both ends; a bound does not cross 0 if no value does."""
     lowest, highest = (min(max(end, -MAX_BOUND), MAX_BOUND) for end in (lowest, highest))
     span = highest - lowest or abs(highest) or 1.0
-    step = nice_step(span / 10)
-    lower = round_to(lowest - BOUND_MARGIN * span, step, ROUND_FLOOR)
-    upper = round_to(highest + BOUND_MARGIN * span, step, ROUND_CEILING)
-    if lowest >= 0 and (lowest <= highest / 2 or lower < 0):
-        lower = 0.0
-    if highest <= 0 and lowest < 0 and (highest >= lowest / 2 or upper > 0):
-        upper = 0.0
+    step = nice_step(span / BOUND_STEPS)
+    lower = round_to(lowest, step, ROUND_FLOOR)
+    upper = round_to(highest, step, ROUND_CEILING)
+    if lower == upper:
+        lower, upper = lower - (0 if lower == 0 else step), upper + step
     # A side that barely crosses 0 is rounded at its own size.
     if -step < lowest < 0:
-        lower = -nice_step(-lowest * (1 + BOUND_MARGIN))
+        lower = -nice_step(-lowest)
     if 0 < highest < step and lowest < 0:
-        upper = nice_step(highest * (1 + BOUND_MARGIN))
+        upper = nice_step(highest)
     return lower, upper
 
 

@@ -1,13 +1,13 @@
-"""Find relations between columns that hold in all sampled rows, as questions that name the rule to declare.
+"""Find relations between columns that hold in all sampled rows, as proposed rules.
 
-None becomes a rule by itself: that it holds in the rows is a fact read from them, which only a person who knows it
-independently can confirm.
+Each is marked from-rows: that it holds in the rows is a fact read from them, which only a person who knows it
+independently can confirm. Such a rule is a question with yes and no; a private fit rejects it until it is answered.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 
 import numpy as np
@@ -16,13 +16,18 @@ from sklar.arrays import Floats, Ints
 from sklar.lab.tables.table import ExactTable
 from sklar.schema.columns import Boolean, Column, Labels
 from sklar.schema.numbers import Datetime, Integer
+from sklar.schema.rules import AtMost, Expression, Function, Label, OneHot, Ratio, Rule, Sum, Together
+from sklar.schema.rules.values import key_text
 
 MIN_RULE_ROWS = 50
 """Minimum number of rows with values: fewer are no evidence of a rule."""
 MAX_COLUMNS = 40
-"""Maximum number of columns whose pairs are compared; triples are compared among a third of them."""
+"""Maximum number of columns whose pairs are compared; ratios and multiples are compared among a third of them."""
 MIN_BROKEN_AT_RANDOM = 0.05
 """An order of two columns is reported only if independent columns would break it in this share of rows."""
+MIN_BROKEN_DATES = 20
+"""An order of two dates is reported if independent dates would break it in this number of rows: dates of one event each
+are mostly ordered by a rule, and an end may lie so late that few starts at random exceed it."""
 MIN_SHARED_NULLS = 10
 """Minimum number of common nulls of columns that are reported as missing together."""
 MIN_RATIO_SHARE = 0.5
@@ -34,43 +39,47 @@ RELATIVE_TOLERANCE = 1e-9
 """Numbers with a smaller relative difference are equal."""
 MAX_FUNCTION_VALUES = 40
 """Maximum number of values that a reported function lists: longer tables belong to a code book."""
+MAX_FUNCTION_RESULTS = 12
+"""Maximum number of different numbers that a function yields: with more it is a measurement that depends on another."""
+FROM_ROWS = "from-rows"
 
-Notes = Mapping[str, Sequence[str]]
-Finding = tuple[tuple[str, ...], str]
-"""The column in question with the related columns, and the question."""
 
+def find_relations(table: ExactTable, rng: np.random.Generator) -> list[Rule]:
+    """Return rules that all sampled rows obey, although rows at random would break them.
 
-def find_relations(table: ExactTable, rng: np.random.Generator) -> Notes:
-    """Return questions by column about rules that all sampled rows obey.
-
-    Rules that follow from others are left out: for columns that are sums or multiples of each other there is no
-    question about order or ratio, and for two amounts about their ratio rather than their order.
+    Rules that follow from others are left out: for columns that are sums or multiples of each other there is no order
+    or ratio, for two amounts a ratio rather than an order, and a column is computed by one rule alone.
     """
-    notes: dict[str, list[str]] = defaultdict(list)
+    found: list[Rule] = []
     linked = {name: frozenset([name]) for name in table.names}
     reported: set[frozenset[str]] = set()
+    given: set[str] = set()
     for find in FINDERS:
-        for columns, note in find(table, rng):
-            groups = frozenset(linked[name] for name in columns)
-            if find in (_find_ratios, _find_orders):
-                if len(groups) == 1 or frozenset(columns) in reported:
+        for rule in find(table, rng):
+            groups = frozenset(linked[name] for name in rule.columns)
+            if isinstance(rule, Ratio | AtMost):
+                if len(groups) == 1 or frozenset(rule.columns) in reported:
                     continue
-                reported.add(frozenset(columns))
-            notes[columns[0]].append(note)
-            if find in (_find_sums, _find_multiples):
+                reported.add(frozenset(rule.columns))
+            computed = set(rule.columns if isinstance(rule, OneHot) else rule.columns[:1])
+            if isinstance(rule, Function | Sum | OneHot):
+                if computed & given:
+                    continue
+                given |= computed
+            found.append(rule)
+            if isinstance(rule, Sum | Function):
                 together = frozenset[str]().union(*groups)
                 linked |= dict.fromkeys(together, together)
-    return notes
+    return found
 
 
-def _find_orders(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+def _find_orders(table: ExactTable, rng: np.random.Generator) -> Iterator[Rule]:
     names = [name for name in table.names if name in table.numbers][:MAX_COLUMNS]
     found = [(low, high) for low, high in permutations(names, 2) if _is_ordered(table, low, high, rng)]
     for low, high in found:
         if any((low, between) in found and (between, high) in found for between in names):
             continue  # it follows from two others
-        rule = f'kind = "at-most", low = "{low}", high = "{high}"'
-        yield (high, low), f"It is at least {low} in all rows seen. {_propose_rule(rule)}"
+        yield AtMost(low=low, high=high, source=FROM_ROWS)
 
 
 def _is_ordered(table: ExactTable, low: str, high: str, rng: np.random.Generator) -> bool:
@@ -80,10 +89,12 @@ def _is_ordered(table: ExactTable, low: str, high: str, rng: np.random.Generator
     both = ~(np.isnan(a) | np.isnan(b))
     if both.sum() < MIN_RULE_ROWS or not (a[both] <= b[both]).all() or not (a[both] < b[both]).any():
         return False
-    return bool((rng.permutation(a[both]) > b[both]).mean() >= MIN_BROKEN_AT_RANDOM)
+    broken = rng.permutation(a[both]) > b[both]
+    dates = isinstance(table.schema[low], Datetime) and broken.sum() >= MIN_BROKEN_DATES
+    return bool(dates or broken.mean() >= MIN_BROKEN_AT_RANDOM)
 
 
-def _find_ratios(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+def _find_ratios(table: ExactTable, rng: np.random.Generator) -> Iterator[Rule]:
     """Find pairs of amounts whose ratio is always in a range that independent columns would leave."""
     for name, of in permutations(_amounts(table), 2):
         a, b = table.numbers[name], table.numbers[of]
@@ -95,11 +106,10 @@ def _find_ratios(table: ExactTable, rng: np.random.Generator) -> Iterator[Findin
         smaller = np.median(ratios) <= 1 and low < 1  # the inverse ratio is the same rule
         varies = np.ptp(ratios) > RELATIVE_TOLERANCE * high
         if smaller and varies and ((apart < low) | (apart > high)).mean() >= MIN_RATIO_SHARE:
-            rule = f'kind = "ratio", column = "{name}", of = "{of}", lower = {low:g}, upper = {high:g}'
-            yield (name, of), f"It is {low:g} to {high:g} times {of} in all rows seen. {_propose_rule(rule)}"
+            yield Ratio(column=name, of=of, lower=low, upper=high, source=FROM_ROWS)
 
 
-def _find_multiples(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+def _find_multiples(table: ExactTable, rng: np.random.Generator) -> Iterator[Rule]:
     """Find amounts that are a constant multiple of another one, rounded, or another one plus a constant."""
     for of, name in combinations(_amounts(table), 2):
         a, b = table.numbers[name], table.numbers[of]
@@ -111,17 +121,15 @@ def _find_multiples(table: ExactTable, rng: np.random.Generator) -> Iterator[Fin
         digits = getattr(table.schema[name], "decimals", None) or 0
         tolerance = 0.5 * 10.0**-digits + RELATIVE_TOLERANCE * np.abs(a[both])
         if factor not in (0.0, 1.0) and (np.abs(a[both] - factor * b[both]) <= tolerance).all():
-            rule = f'kind = "sum", total = "{name}", parts = {{ "{of}" = {factor:g} }}'
-            yield (name, of), f"It is {factor:g} times {of}, rounded, in all rows seen. {_propose_rule(rule)}"
+            yield Sum(total=name, parts={of: factor}, source=FROM_ROWS)
         elif offset and (np.abs(a[both] - b[both] - offset) <= RELATIVE_TOLERANCE * np.abs(a[both])).all():
-            rule = f'kind = "sum", total = "{name}", parts = ["{of}"], offset = {offset:g}'
-            yield (name, of), f"It is {of} + {offset:g} in all rows seen. {_propose_rule(rule)}"
+            yield Sum(total=name, parts=[of], offset=int(offset) if offset.is_integer() else offset, source=FROM_ROWS)
 
 
-def _amounts(table: ExactTable) -> list[str]:
-    """Return the numeric columns with more than two values."""
+def _amounts(table: ExactTable, most: int = MAX_COLUMNS // 3) -> list[str]:
+    """Return the first numeric columns with more than two values."""
     numeric = [n for n in table.names if n in table.numbers and not isinstance(table.schema[n], Datetime)]
-    return [name for name in numeric if len(np.unique(table.numbers[name])) > 2][: MAX_COLUMNS // 3]
+    return [name for name in numeric if len(np.unique(table.numbers[name])) > 2][:most]
 
 
 def _round_ratio(ratio: float, *, up: bool) -> float:
@@ -131,31 +139,35 @@ def _round_ratio(ratio: float, *, up: bool) -> float:
     return float(f"{unit * (np.ceil(steps - RELATIVE_TOLERANCE) if up else np.floor(steps + RELATIVE_TOLERANCE)):.2g}")
 
 
-def _propose_rule(rule: str) -> str:
-    """Propose a rule marked as read from rows: it must be confirmed in the schema like any other such fact."""
-    return f'If this always holds, add [[rules]] with {rule}, source = "from-rows".'
-
-
 def _comparable(one: Column, two: Column) -> bool:
     if isinstance(one, Datetime) or isinstance(two, Datetime):
         return isinstance(one, Datetime) and isinstance(two, Datetime) and one.resolution == two.resolution
     return True
 
 
-def _find_functions(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+def _find_functions(table: ExactTable, rng: np.random.Generator) -> Iterator[Rule]:
     """Find labels and booleans that are a function of another column, the first one that fits."""
-    names = [name for name in table.names if isinstance(table.schema[name], Labels | Boolean | Integer)][:MAX_COLUMNS]
-    for column in names:
-        if isinstance(table.schema[column], Integer):
-            continue
-        for of in names:
+    yield from _functions(table, [n for n in _listed(table) if not isinstance(table.schema[n], Integer)])
+
+
+def _find_number_functions(table: ExactTable, rng: np.random.Generator) -> Iterator[Rule]:
+    """Find few whole numbers that are a function of another column, as a quarter is of a month."""
+    numbers = [n for n in _listed(table) if isinstance(table.schema[n], Integer)]
+    known = {name: table.numbers[name][~np.isnan(table.numbers[name])] for name in numbers}
+    yield from _functions(table, [n for n in numbers if 2 < len(np.unique(known[n])) <= MAX_FUNCTION_RESULTS])
+
+
+def _listed(table: ExactTable) -> list[str]:
+    return [n for n in table.names if isinstance(table.schema[n], Labels | Boolean | Integer)][:MAX_COLUMNS]
+
+
+def _functions(table: ExactTable, columns: list[str]) -> Iterator[Rule]:
+    for column in columns:
+        for of in _listed(table):
             pairs = _function_pairs(table, column, of) if of != column else None
             if pairs is not None:
-                listed = ", ".join(
-                    f"{_format_value(table.schema[of], a)} = {_format_value(table.schema[column], b)}" for a, b in pairs
-                )
-                rule = f'kind = "function", column = "{column}", of = "{of}", table = {{ {listed} }}'
-                yield (column, of), f"It follows from {of} in all rows seen. {_propose_rule(rule)}"
+                values = {key_text(_value(table.schema[of], a)): _value(table.schema[column], b) for a, b in pairs}
+                yield Function(column=column, of=of, table=values, source=FROM_ROWS)
                 break
 
 
@@ -175,35 +187,42 @@ def _function_pairs(table: ExactTable, column: str, of: str) -> list[tuple[int, 
     return list(zip(arguments.tolist(), (both % cells[1]).tolist(), strict=True))
 
 
-def _format_value(column: Column, code: int) -> str:
-    """Format a value as in the schema file."""
+def _value(column: Column, code: int) -> Label:
+    """Return the value that a code stands for."""
     if isinstance(column, Boolean):
-        return "true" if code else "false"
+        return bool(code)
     if isinstance(column, Integer):
-        return str(int(column.grid.starts[code]))
-    value = column.values[code] if isinstance(column, Labels) else code
-    return f'"{value}"' if isinstance(value, str) else str(value)
+        return int(column.grid.starts[code])
+    return column.values[code] if isinstance(column, Labels) else code
 
 
-def _find_common_nulls(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+def _find_common_nulls(table: ExactTable, rng: np.random.Generator) -> Iterator[Rule]:
     seen: dict[bytes, list[str]] = defaultdict(list)
     for name in table.names:
         code = table.schema[name].null_code
         null = table.codes[name] == code
         if code is not None and MIN_SHARED_NULLS <= null.sum() <= len(null) - MIN_SHARED_NULLS:
             seen[null.tobytes()].append(name)
-    for *others, name in seen.values():
-        gate = _find_gate(table, name)
-        listed = ", ".join(f'"{column}"' for column in (*others, name))
-        text, rule = "", f'kind = "together", columns = [{listed}]'
-        if others:
-            text = f"It is missing in exactly the rows where {' and '.join(others)} {'are' if others[1:] else 'is'}. "
+    for names in seen.values():
+        gate = _find_gate(table, names[-1])
         if gate is not None:
-            values = [_format_value(table.schema[gate[0]], code) for code in gate[1]]
-            text += f"It is filled only if {gate[0]} is {' or '.join(values)}. "
-            rule += f', only_if = {{ "{gate[0]}" = [{", ".join(values)}] }}'
-        if text:
-            yield (name, *others, *([] if gate is None else gate[:1])), text + _propose_rule(rule)
+            values = tuple(_value(table.schema[gate[0]], code) for code in gate[1])
+            yield Together(columns=names, only_if={gate[0]: values}, source=FROM_ROWS)
+            if (table.codes[names[0]] != table.schema[names[0]].null_code)[
+                np.isin(table.codes[gate[0]], gate[1])
+            ].all():
+                yield from _filled_where(names[0], gate[0], values)
+        elif len(names) > 1:
+            yield Together(columns=names, source=FROM_ROWS)
+
+
+def _filled_where(name: str, gate: str, values: Sequence[Label]) -> Iterator[Rule]:
+    """Yield the rule that a column is filled where another has one of these values."""
+    if any("`" in text for text in (name, gate)) or any("'" in str(value) for value in values):
+        return  # an expression cannot quote them
+    written = [f"'{value}'" if isinstance(value, str) else key_text(value) for value in values]
+    others = " and ".join(f"`{gate}` != {value}" for value in written)
+    yield Expression(f"`{name}` is not null or {others}", source=FROM_ROWS)
 
 
 def _find_gate(table: ExactTable, name: str) -> tuple[str, list[int]] | None:
@@ -219,26 +238,31 @@ def _find_gate(table: ExactTable, name: str) -> tuple[str, list[int]] | None:
         filled = np.unique(codes[~null])
         skipped = ~np.isin(codes, filled)
         chance = skipped.sum() * np.log(null.mean())
-        if filled[-1] < values and chance < np.log(SKIP_SIGNIFICANCE) and null[~skipped].mean() <= 1 - MIN_RATIO_SHARE:
+        if (
+            filled[-1] < values
+            and len(filled) < values
+            and chance < np.log(SKIP_SIGNIFICANCE)
+            and null[~skipped].mean() <= 1 - MIN_RATIO_SHARE
+        ):
             found.append((float(null[~skipped].mean()), gate, filled.tolist()))
     return min(found)[1:] if found else None
 
 
-def _find_one_hot(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
-    """Find neighbouring columns of zeros and ones of which exactly one is 1 in each row."""
+def _find_one_hot(table: ExactTable, rng: np.random.Generator) -> Iterator[Rule]:
+    """Find neighbouring columns of zeros and ones of which exactly one is 1 in each row, or all are missing."""
     flags = {name: flag for name in table.names if (flag := _zero_one_values(table, name)) is not None}
     names = list(table.names)
     start = 0
     while start < len(names):
-        stop = start
+        stop, null = start, flags.get(names[start], np.zeros(0)) < 0
         total = np.zeros(table.rows, np.int64)
-        while stop < len(names) and names[stop] in flags and (total + flags[names[stop]] <= 1).all():
-            total = total + flags[names[stop]]
-            stop += 1
-        if stop - start >= 3 and table.rows >= MIN_RULE_ROWS and (total == 1).all():
-            rule = 'kind = "one-hot", columns = [' + ", ".join(f'"{name}"' for name in names[start:stop]) + "]"
-            text = f"Exactly one of {', '.join(names[start:stop])} is 1 (or true) in each row."
-            yield tuple(names[start:stop]), f"{text} {_propose_rule(rule)}"
+        while stop < len(names) and names[stop] in flags:
+            flag = flags[names[stop]]
+            if not np.array_equal(flag < 0, null) or (total + np.maximum(flag, 0) > 1).any():
+                break
+            total, stop = total + np.maximum(flag, 0), stop + 1
+        if stop - start >= 3 and table.rows >= MIN_RULE_ROWS and (total[~null] == 1).all():
+            yield OneHot(columns=names[start:stop], source=FROM_ROWS)
             start = stop
         else:
             start += 1
@@ -248,20 +272,27 @@ def _zero_one_values(table: ExactTable, name: str) -> Ints | None:
     """Return the values of a column that has zeros and ones and nothing else; else None."""
     column = table.schema[name]
     values = table.codes[name] if isinstance(column, Boolean) else table.numbers.get(name)
-    if values is None or len(np.unique(values)) != 2 or not np.isin(values, (0, 1)).all():
+    if values is None:
         return None
-    return values.astype(np.int64)
+    known = values[table.codes[name] != column.null_code]
+    if len(np.unique(known)) != 2 or not np.isin(known, (0, 1)).all():
+        return None
+    return np.where(table.codes[name] == column.null_code, -1, np.nan_to_num(values).astype(np.int64))
 
 
-def _find_sums(table: ExactTable, rng: np.random.Generator) -> Iterator[Finding]:
+def _find_sums(table: ExactTable, rng: np.random.Generator) -> Iterator[Rule]:
     """Find numbers that are the sum of two others, and missing exactly where one of them is."""
-    names = _amounts(table)
-    for one, two in combinations(names, 2):
+    names = _amounts(table, MAX_COLUMNS)
+    few = np.stack([table.numbers[name][:MIN_RULE_ROWS] for name in names]) if names else np.zeros((0, 0))
+    for (at, one), (by, two) in combinations(enumerate(names), 2):
+        equal = np.isclose(few, few[at] + few[by], rtol=1e-9, atol=1e-9, equal_nan=True).all(axis=1)
+        equal[[at, by]] = False
+        if not equal.any():
+            continue
         total = table.numbers[one] + table.numbers[two]
-        whole = next((n for n in names if n not in (one, two) and _equal(table.numbers[n], total)), None)
+        whole = next((names[k] for k in np.flatnonzero(equal) if _equal(table.numbers[names[k]], total)), None)
         if whole is not None:
-            rule = f'kind = "sum", total = "{whole}", parts = ["{one}", "{two}"]'
-            yield (whole, one, two), f"It is {one} + {two} in all rows seen. {_propose_rule(rule)}"
+            yield Sum(total=whole, parts=[one, two], source=FROM_ROWS)
 
 
 def _equal(one: Floats, two: Floats) -> bool:
@@ -272,6 +303,7 @@ def _equal(one: Floats, two: Floats) -> bool:
 
 
 FINDERS = (
-    _find_functions, _find_common_nulls, _find_one_hot, _find_sums, _find_multiples, _find_ratios, _find_orders,
+    _find_functions, _find_one_hot, _find_common_nulls, _find_sums, _find_multiples, _find_number_functions,
+    _find_ratios, _find_orders,
 )  # fmt: skip
-"""In this order: sums and multiples determine which ratios and orders are left out."""
+"""In this order: sums and multiples determine which functions of numbers, ratios and orders are left out."""

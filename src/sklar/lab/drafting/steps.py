@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.arrays import Floats, Ints
-from sklar.lab.drafting.relations import MIN_BROKEN_AT_RANDOM, MIN_RULE_ROWS
+from sklar.lab.drafting.relations import FROM_ROWS, MIN_BROKEN_AT_RANDOM, MIN_RULE_ROWS
 from sklar.lab.tables.table import ExactTable
 from sklar.schema.columns import Boolean
 from sklar.schema.numbers import Integer, Real
@@ -25,7 +25,6 @@ MIN_EQUAL_CHANGES = 0.8
 """Share of steps with the same change (or none) from which on there is a question about a column."""
 SHARE_OUTSIDE_BOUND = 0.001
 """Share of steps outside a proposed bound on a change, on each side: some are errors."""
-FROM_ROWS = "from-rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -106,7 +106,7 @@ RULES: dict[type[Rule], Callable[[Schema, Any], dict[str, Any]]] = {
 
 def _describe_coordinate(by: Coordinates, name: str, margin: Margin) -> dict[str, Any]:
     column, part = by.schema[name], by.by_name[name]
-    units = [{"unit": _ratio(Fraction(repr(unit))), "share": share} for unit, share in margin.heaps]
+    units = [{"unit": _ratio(Fraction(repr(unit))), "share": share} for unit, share in margin.heaping]
     coarse = isinstance(column, Integer | Real) and bool(np.any(column.grid.widths != column.grid.step))
     kind = "same" if isinstance(part, Same) else "calendar"
     return {"name": name, "part": kind, **_describe_column(column), "round_units": units if coarse else []}

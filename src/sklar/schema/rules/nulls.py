@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from sklar.schema.columns import Column
-from sklar.schema.rules.values import Label, is_value
+from sklar.schema.rules.values import Label, is_value, key_text
 
 Wanted = tuple[tuple[str, tuple[Label, ...]], ...]
 
@@ -40,9 +40,11 @@ class Together:
 
     def describe(self) -> str:
         """Return the rule in words."""
-        filled = [f"{name} is {' or '.join(map(str, values))}" for name, values in self.wanted]
+        filled = [f"{name} is {' or '.join(map(key_text, values))}" for name, values in self.wanted]
+        if len(self.columns) == 1:
+            return f"{self.columns[0]} is filled only if {' and '.join(filled)}"
         where = f", and filled only if {' and '.join(filled)}" if filled else ""
-        return f"{', '.join(self.columns)} null together{where}"
+        return f"{', '.join(self.columns)} are missing together{where}"
 
     def faults(self, columns: Mapping[str, Column]) -> list[str]:
         """List all faults of it, given that its columns are modelled."""

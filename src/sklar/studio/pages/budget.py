@@ -1,8 +1,9 @@
-"""Step two: the cap and what is left of it, and the accuracy and risk of each epsilon."""
+"""Step two: accuracy and risk of each epsilon, then the cap, which is set once, and the fit."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +13,18 @@ from sklar.accounting.budget import risk
 from sklar.accounting.composition.zcdp import epsilon_to_rho
 from sklar.accounting.ledger import LedgerView, create_ledger, fit_total, read_ledger
 from sklar.errors import SklarError, UsageError
+from sklar.schema.table import Schema
 from sklar.studio import commands
+from sklar.studio.jobs import StudioJob
 from sklar.studio.visit import Visit, go_to
 
 EPSILONS = "0.3, 1, 3, 6"
 """Default epsilons of a plan, from strong to weak privacy."""
 MAX_EPSILONS = 6
+USUAL_EPSILON, USUAL_CAP = 1.0, 3.0
+"""Suggestions for data on people: one fit at the first leaves room for two more under the second."""
+CAP_DELTA = 1e-8
+"""Default delta of a cap: ten fits at the default delta of a fit."""
 DELTA = 1e-9
 """Delta of the fits whose prices are shown: the default of a fit."""
 PRIOR_PROBABILITIES = (0.01, 0.1, 0.5)
@@ -41,7 +48,9 @@ def page(visit: Visit) -> Response:
     view, broken = ledger_of(visit)
     planned = visit.jobs.latest(entry.name, "plan")
     found = planned.result() if planned is not None and planned.state == "done" else None
-    example = commands.plan(entry, [0.3, 1, 3, 6], 10_000, commands.FitForm(epsilon=1))
+    example = commands.plan(entry, [0.3, 1, 3, 6], ("rows", 10_000), commands.FitForm(epsilon=1))
+    schema = visit.schema
+    person = None if schema is None else schema.person
     make = ["ledger", "create", entry.ledger, "--name", entry.name, "--epsilon", "3", "--delta", "1e-8"]
     lines = commands.Lines(
         commands=[commands.typed(make), *(planned or example).typed],
@@ -55,9 +64,42 @@ def page(visit: Visit) -> Response:
     )
     return visit.show(
         "budget.html", step="budget", view=view, broken=broken, fits=fits_of(view), lines=lines, epsilons=EPSILONS,
-        choices=choices(found, view), rows=None if found is None else found["rows"], left=left_of(view),
-        answer=(found or {}).get("answer"), has_schema=(visit.folder.root / entry.schema).exists(),
+        choices=choices(found, view), left=left_of(view), schema=schema, person=person, audit=audit_of(visit),
+        guess=_last_guess(planned), open_questions=0 if schema is None else len(schema.questions()),
+        usual=USUAL_EPSILON, usual_cap=USUAL_CAP, paid=[] if schema is None else paid_columns(schema),
+        columns=() if schema is None else schema.modelled,
     )  # fmt: skip
+
+
+def start_plan(visit: Visit, schema: Schema, preview: Mapping[str, Any] | None) -> None:
+    """Start checking and planning with the number of rows, or persons, that the draft saw, rounded."""
+    if preview is None or visit.jobs.running(visit.table.name) is not None:
+        return
+    persons = schema.person is not None and preview["persons"]
+    seen = int(preview["persons"] if persons else preview["rows"])
+    unit = ("persons" if persons else "rows", int(float(f"{seen:.2g}")))
+    epsilons = [float(part) for part in EPSILONS.split(",")]
+    visit.jobs.start(
+        visit.table.name, commands.plan(visit.table, epsilons, unit, commands.FitForm(epsilon=epsilons[0]))
+    )
+
+
+def audit_of(visit: Visit) -> dict[str, Any] | None:
+    """Return how the rows of the table are read, exactly, from the latest check; it is for the custodian alone."""
+    job = visit.jobs.latest(visit.table.name, "plan")
+    found = None if job is None or job.commands[0][:2] != ("schema", "check") else job.result(0)
+    return found if found and "audit" in found else None
+
+
+def paid_columns(schema: Schema) -> list[str]:
+    """Return the columns of which some facts are measured and paid for."""
+    return sorted({name for name, _ in schema.facts_by_provenance("pay")})
+
+
+def _last_guess(job: StudioJob | None) -> str:
+    """Return the number of rows or persons of the latest plan."""
+    words = () if job is None else job.commands[-1]
+    return next((words[at + 1] for at, word in enumerate(words) if word in ("--rows", "--persons")), "")
 
 
 def ledger_of(visit: Visit) -> tuple[LedgerView | None, str]:
@@ -127,21 +169,28 @@ def price_of(epsilon: float, view: LedgerView | None) -> str:
 
 def make_ledger(visit: Visit) -> Response:
     """Create the ledger, with a cap."""
+    create_capped(visit, visit.number("epsilon", "the cap"))
+    return go_to("t", visit.table.name, "budget")
+
+
+def create_capped(visit: Visit, epsilon: float) -> None:
+    """Create the ledger of the table; a cap is never raised later."""
     entry = visit.table
     if (visit.folder.root / entry.ledger).exists():
         raise UsageError(f"the ledger {entry.ledger} already exists, and cannot be replaced")
-    name = visit.text("name") or entry.name
-    epsilon, delta = visit.number("epsilon", "epsilon"), visit.number("delta", "delta")
+    delta = visit.number("cap_delta", "the cap's delta") if visit.text("cap_delta") else CAP_DELTA
     relation: Any = visit.text("neighbours") or "add-remove"
-    create_ledger(visit.folder.root / entry.ledger, name, epsilon, delta, relation)
-    return go_to("t", entry.name, "budget")
+    create_ledger(visit.folder.root / entry.ledger, visit.text("name") or entry.name, epsilon, delta, relation)
 
 
 def plan(visit: Visit) -> Response:
     """Start a plan."""
-    rows = visit.whole("rows", "the guess at the number of rows")
-    if rows is None:
-        raise UsageError("enter a guess at the number of rows, as 10000: the studio does not count them")
+    schema = visit.schema
+    persons = schema is not None and schema.person is not None
+    what = "persons" if persons else "rows"
+    number = visit.whole("rows", f"the guess at the number of {what}")
+    if number is None:
+        raise UsageError(f"enter a guess at the number of {what}, as 10000")
     try:
         epsilons = sorted({float(part) for part in visit.text("epsilons").split(",") if part.strip()})
     except ValueError:
@@ -149,5 +198,5 @@ def plan(visit: Visit) -> Response:
     if not 0 < len(epsilons) <= MAX_EPSILONS:
         raise UsageError(f"enter one to {MAX_EPSILONS} epsilons, as 0.5, 1, 3")
     asked = commands.FitForm(epsilon=epsilons[0], target=visit.text("target"))
-    visit.jobs.start(visit.table.name, commands.plan(visit.table, epsilons, rows, asked))
+    visit.jobs.start(visit.table.name, commands.plan(visit.table, epsilons, (what, number), asked))
     return go_to("t", visit.table.name, "budget", at="plan")

@@ -1,52 +1,91 @@
-"""Step one: public facts about each column, with a question for each fact that a draft took from the rows."""
+"""Step one: public facts about all columns on one page, with a question about each fact that a draft read off rows."""
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
 
-from sklar.errors import UsageError
-from sklar.schema.answering import EDITED_FACTS, answer_question
+from sklar.errors import SklarError, UsageError
+from sklar.schema.answering import answer_question
+from sklar.schema.columns import Column
 from sklar.schema.confirming import (
+    PERSON,
     Question,
     describe_column,
+    describe_rule,
     describe_sources,
     describe_step,
-    payable_facts,
+    parse_fact,
     rule_name,
     step_name,
 )
 from sklar.schema.persons.person import ORDERED_KINDS, PAY_ROWS, WEIGHTS, Person
-from sklar.schema.rules import Expression
+from sklar.schema.rules import Expression, Rule
 from sklar.schema.table import Schema, schema_from_dict
 from sklar.schema.toml import KINDS, parse_notes, parse_toml
 from sklar.studio import commands
 from sklar.studio.folder import READING
-from sklar.studio.pages.budget import spent_on
+from sklar.studio.pages.budget import spent_on, start_plan
 from sklar.studio.visit import Visit, go_to
 
-MAX_EDITED_LABELS = 100
+MAX_EDITED_LABELS = 200
 """Maximum number of labels in an edit field; longer lists are edited in the text of the schema."""
+EDITED_BY_KIND = {
+    "lower": "integer real datetime", "upper": "integer real datetime", "decimals": "real", "step": "integer real",
+    "atoms": "integer real", "format": "integer real datetime", "resolution": "datetime", "values": "category ordinal",
+    "nullable": "category ordinal integer real boolean datetime",
+}  # fmt: skip
+"""Facts with a field of their own, and the kinds that have them."""
+HINTS = {
+    "lower": "smallest possible value", "upper": "largest possible value", "decimals": "digits after the point",
+    "step": "all values are multiples of it", "atoms": "frequent single values, with commas",
+    "format": "as 1.234,56 or %d.%m.%Y", "resolution": "day, minute, second ...", "values": "one label a line",
+    "nullable": "",
+}  # fmt: skip
+DEFAULT_NO = ("ratio",)
+"""Kinds of rules whose answer is no unless it is changed: a range of ratios in the rows is seldom a rule."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditField:
+    """A fact in a field of its own."""
+
+    fact: str
+    kinds: str
+    hint: str
+    value: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownColumn:
-    """A column as the page shows it."""
+    """A column as the page shows it; `seen` is what the draft saw in the rows, for the custodian."""
 
     name: str
     kind: str
     says: str
     marks: str
     question: Question | None
-    payable: bool
-    facts: tuple[tuple[str, str], ...]
+    nullable: bool
+    seen: Mapping[str, Any]
+    fields: tuple[EditField, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRule:
+    """A rule, a step or the person, with its question."""
+
+    name: str
+    says: str
+    question: Question | None
+    holds: bool
 
 
 def page(visit: Visit) -> Response:
-    """Show open questions first, then confirmed columns."""
+    """Show all columns as rows of a table, and rules and the person as cards."""
     entry = visit.table
     lines = commands.Lines(
         commands=(*commands.draft(entry).typed, commands.typed(["schema", "confirm", entry.schema, "--by", "NAME"])),
@@ -61,17 +100,16 @@ def page(visit: Visit) -> Response:
     if not (visit.folder.root / entry.schema).exists():
         return visit.show("columns.html", step="columns", schema=None, lines=lines, spent=spent_on(visit))
     schema = read_schema(visit)
-    columns = [shown_column(schema, name) for name in schema]
     asked = {question.column: question for question in schema.questions()}
-    across = () if schema.person is None else schema.person.steps
-    rules = [(rule_name(n), rule.describe(), asked.get(rule_name(n))) for n, rule in enumerate(schema.rules, 1)]
-    rules += [(step_name(n), describe_step(rule), asked.get(step_name(n))) for n, rule in enumerate(across, 1)]
+    preview = preview_of(visit)
+    rules = list_rules(schema)
     return visit.show(
-        "columns.html", step="columns", schema=schema, lines=lines, columns=columns, rules=rules, left=len(asked),
-        remarks=schema.notes.get("", ()), kinds=tuple(KINDS), real=bool(asked or schema.notes), toml=schema.toml(),
-        by=visit.form.get("by", entry.by), keys=[name for name in schema if not schema[name].modelled], weights=WEIGHTS,
+        "columns.html", step="columns", schema=schema, lines=lines, left=len(asked), preview=preview,
+        columns=[shown_column(schema, name, asked, (preview or {}).get("columns", {})) for name in schema],
+        rules=rules, remarks=schema.notes.get("", ()), kinds=tuple(KINDS), real=bool(asked or schema.notes),
+        toml=schema.toml(), by=visit.form.get("by", entry.by), weights=WEIGHTS, untouched=_is_untouched(schema),
+        keys=[name for name in schema if not schema[name].modelled], spent=spent_on(visit), seen=schema.fingerprint,
         orders=[name for name in schema.modelled if schema[name].kind in ORDERED_KINDS],
-        spent=spent_on(visit), seen=schema.fingerprint,
     )  # fmt: skip
 
 
@@ -80,40 +118,73 @@ def read_schema(visit: Visit) -> Schema:
     return Schema.read(visit.folder.root / visit.table.schema)
 
 
-def shown_column(schema: Schema, name: str) -> ShownColumn:
-    """Return a column with its question, if it has one, and the facts that an edit shows."""
+def preview_of(visit: Visit) -> dict[str, Any] | None:
+    """Return how the draft read the first rows; None without a draft."""
+    job = visit.jobs.latest(visit.table.name, "draft")
+    found = job.result(0) if job is not None and job.state == "done" else None
+    return None if found is None else found.get("preview")
+
+
+def shown_column(schema: Schema, name: str, asked: Mapping[str, Question], seen: Mapping[str, Any]) -> ShownColumn:
+    """Return a column with its question, if it has one, and the fields of an edit."""
     column = schema[name]
-    question = next((one for one in schema.questions() if one.column == name), None)
-    own = {f.name for f in fields(column)}
-    facts = tuple(
-        (fact, text_of(getattr(column, fact))) for fact in EDITED_FACTS[1:] if fact in own and _fits(column, fact)
+    listed = tuple(
+        EditField(fact=fact, kinds=kinds, hint=HINTS[fact], value=text_of(getattr(column, fact, None), fact))
+        for fact, kinds in EDITED_BY_KIND.items()
+        if _fits(column, fact)
     )
+    says = describe_column(column).removeprefix(column.kind).removesuffix(", may be missing").strip(" ,")
     return ShownColumn(
-        name=name, kind=column.kind, says=describe_column(column), marks=describe_sources(column), question=question,
-        payable=question is not None and bool(payable_facts(column)), facts=facts,
+        name=name, kind=column.kind, says=says, marks=describe_sources(column), question=asked.get(name),
+        nullable=getattr(column, "nullable", False), seen=seen.get(name, {}), fields=listed,
     )  # fmt: skip
 
 
-def _fits(column: Any, fact: str) -> bool:
-    """Return whether a fact can be edited in a field; long lists and labels with commas cannot."""
-    value = getattr(column, fact)
-    if not isinstance(value, tuple):
-        return True
-    return len(value) <= MAX_EDITED_LABELS and not any("," in str(one) for one in value)
+def list_rules(schema: Schema) -> list[ShownRule]:
+    """Return the person if it is in question, all rules, and all steps."""
+    asked = {question.column: question for question in schema.questions()}
+    person = asked.get(PERSON) if PERSON not in schema else None
+    found = [] if person is None else [ShownRule(name=PERSON, says=person.says, question=person, holds=True)]
+    for number, rule in enumerate(schema.rules, 1):
+        question = asked.get(rule_name(number))
+        holds = rule.kind not in DEFAULT_NO
+        found.append(ShownRule(name=rule_name(number), says=describe_rule(rule), question=question, holds=holds))
+    for number, rule in enumerate(() if schema.person is None else schema.person.steps, 1):
+        question = asked.get(step_name(number))
+        found.append(ShownRule(name=step_name(number), says=describe_step(rule), question=question, holds=True))
+    return found
 
 
-def text_of(value: Any) -> str:
-    """Return a fact as text for an edit field."""
+def _fits(column: Column, fact: str) -> bool:
+    """Return whether a fact can be edited in a field; long lists cannot."""
+    value = getattr(column, fact, None)
+    return not isinstance(value, tuple) or len(value) <= MAX_EDITED_LABELS  # pyright: ignore[reportUnknownArgumentType]
+
+
+def text_of(value: Any, fact: str = "") -> str:
+    """Return a fact as text for an edit field; labels are one a line, since they may contain commas."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else "" if value is None else str(value)
+    if isinstance(value, tuple):
+        return ("\n" if fact == "values" else ", ").join(str(one) for one in value)  # pyright: ignore[reportUnknownVariableType]
+    return f"{value:.15g}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+def _is_untouched(schema: Schema) -> bool:
+    """Return whether no one has answered a question of a draft yet, so that it can be drafted again."""
+    return bool(schema.notes.get("")) and not schema.confirmed and len(schema.questions()) >= len(schema)
 
 
 def reading(visit: Visit) -> Response:
-    """Change the options for reading the file, if a draft failed."""
-    options = {key: visit.form[key] for key in READING if visit.form.get(key)}
-    visit.folder.change(visit.table.name, reading=options)
-    return go_to("t", visit.table.name, "columns")
+    """Change the options for reading the file, and draft again unless answers would be lost."""
+    entry, options = visit.table, {key: visit.form[key] for key in READING if visit.form.get(key)}
+    place = visit.folder.root / entry.schema
+    if place.exists() and not _is_untouched(read_schema(visit)):
+        raise UsageError(f"questions were answered already: delete {entry.schema} to read the file in another way")
+    visit.folder.change(entry.name, reading=options)
+    place.unlink(missing_ok=True)
+    visit.jobs.start(entry.name, commands.draft(visit.folder.table(entry.name)))
+    return go_to("t", entry.name, "columns")
 
 
 def draft(visit: Visit) -> Response:
@@ -126,17 +197,105 @@ def draft(visit: Visit) -> Response:
 
 
 def answer(visit: Visit) -> Response:
-    """Apply one answer; a schema is written as a whole or not at all."""
+    """Apply one answer, about a rule or a column; a schema is written as a whole or not at all."""
     entry, schema = visit.table, read_schema(visit)
-    column, way, by = visit.form.get("column", ""), visit.text("way"), visit.text("by")
+    by = visit.text("by")
     _require_seen(visit, schema)  # a confirmation is about what the page showed
-    facts = _changed_facts(visit, schema, column) if way == "edit" and column in schema else {}
-    changed = answer_question(schema, column, way, facts, by)
+    changed = answer_question(schema, visit.form.get("column", ""), visit.text("way"), {}, by)
+    changed.write(visit.folder.root / entry.schema)
+    return go_to("t", entry.name, "columns", at="rules")
+
+
+def answer_all(visit: Visit) -> Response:
+    """Apply the answers about all columns that are ticked or edited, and about all rules, in the name of one person."""
+    entry, schema = visit.table, read_schema(visit)
+    _require_seen(visit, schema)
+    by = visit.text("by")
+    if not by:
+        raise UsageError("write your name: it is stated in the claim of every fit, as the person who vouches for this")
+    changed = _answer_rules(visit, schema, _answer_columns(visit, schema, by), by)
     changed.write(visit.folder.root / entry.schema)
     visit.folder.change(entry.name, by=by)
-    left = [question.column for question in changed.questions()]
-    following = next((name for name in left if name in changed), left[0] if left else "")
-    return go_to("t", entry.name, "columns", at=f"column-{following}" if following else "settled")
+    if changed.questions():
+        return go_to("t", entry.name, "columns", at="open")
+    with suppress(SklarError):  # without a plan, the page of the budget offers one
+        start_plan(visit, changed, preview_of(visit))
+    return go_to("t", entry.name, "budget")
+
+
+def _answer_columns(visit: Visit, schema: Schema, by: str) -> Schema:
+    """Return the schema after the answers about columns; those that are right as they stand are confirmed at once."""
+    asked = {question.column for question in schema.questions()}
+    right: list[str] = []
+    done = schema
+    for at, name in enumerate(schema):
+        facts, way = _changed_facts(visit, schema, name, at), visit.text(f"way-{at}") or "yes"
+        ticked = f"tick-{at}" in visit.form and name in asked
+        if not (facts or ticked):
+            continue
+        if facts and way == "yes":
+            done = done.confirm(name, by=by, **facts).confirm(name, by=by)
+        elif way == "yes":
+            right.append(name)
+        else:
+            done = answer_question(done, name, way, {}, by)
+    return done.confirm(*right, by=by) if right else done
+
+
+def _changed_facts(visit: Visit, schema: Schema, name: str, at: int) -> dict[str, Any]:
+    """Return the facts that an edit changed, of those that the chosen kind has."""
+    column, kind = schema[name], visit.text(f"kind-{at}") or schema[name].kind
+    if kind not in KINDS:
+        raise UsageError(f"the kind of {name} must be one of {', '.join(KINDS)}")
+    facts: dict[str, Any] = {} if kind == column.kind else {"kind": kind}
+    for field in shown_column(schema, name, {}, {}).fields:
+        text = visit.form.get(f"{field.fact}-{at}", field.value).replace("\r\n", "\n").strip()
+        if text == field.value.strip() or kind not in field.kinds.split():
+            continue
+        try:
+            if field.fact == "values":
+                facts["values"] = _labels(text, column)
+            else:
+                facts[field.fact] = parse_fact(KINDS[kind], field.fact, text or "none", column)
+        except UsageError as error:
+            raise UsageError(f"{name}: {error}") from None
+    return facts
+
+
+def _labels(text: str, column: Column) -> tuple[str, ...] | tuple[int, ...]:
+    """Return labels, one a line; whole numbers where those of the column are."""
+    lines = tuple(line.strip() for line in text.split("\n") if line.strip())
+    if not getattr(column, "integer_labels", False):
+        return lines
+    try:
+        return tuple(int(line) for line in lines)
+    except ValueError:
+        raise UsageError("its labels are whole numbers, one a line") from None
+
+
+def _answer_rules(visit: Visit, before: Schema, schema: Schema, by: str) -> Schema:
+    """Return the schema after the answers about the person, rules and steps that are still possible."""
+    said = {
+        one.name: visit.text(f"rule-{at}")
+        for at, one in enumerate(list_rules(before))
+        if one.question is not None and visit.text(f"rule-{at}") in ("yes", "no")
+    }
+    if said.get(PERSON) and schema.person is not None:
+        schema = answer_question(schema, PERSON, "yes" if said[PERSON] == "yes" else "ignore", {}, by)
+    for names, old in ((rule_name, before.rules), (step_name, _steps(before))):
+        for way in ("yes", "no"):
+            chosen = [rule for at, rule in enumerate(old, 1) if said.get(names(at)) == way]
+            now = schema.rules if names is rule_name else _steps(schema)
+            found = [names(at) for at, rule in enumerate(now, 1) if rule in chosen]
+            if found and way == "yes":
+                schema = schema.confirm(*found, by=by)
+            elif found:
+                schema = schema.confirm(*found, by=by, kind="ignore")
+    return schema
+
+
+def _steps(schema: Schema) -> Sequence[Rule]:
+    return () if schema.person is None else schema.person.steps
 
 
 def _require_seen(visit: Visit, schema: Schema) -> None:
@@ -144,23 +303,14 @@ def _require_seen(visit: Visit, schema: Schema) -> None:
         raise UsageError("the schema has changed since this page was shown, perhaps in another tab: check it again")
 
 
-def _changed_facts(visit: Visit, schema: Schema, name: str) -> dict[str, str]:
-    """Return the facts that an edit changed."""
-    shown = {"kind": schema[name].kind, **dict(shown_column(schema, name).facts)}
-    changed = {fact: visit.text(fact) for fact in shown if fact in visit.form and visit.text(fact) != shown[fact]}
-    try:
-        more = dict(part.split("=", 1) for part in shlex.split(visit.text("more")))
-    except ValueError:
-        raise UsageError("write other facts as bins=50 other=else, with quotes around a text that has spaces") from None
-    return {fact: text or "none" for fact, text in {**changed, **more}.items()}
-
-
 def rule(visit: Visit) -> Response:
-    """Add a public rule, as an expression."""
-    schema = read_schema(visit)
-    if not visit.text("rule"):
-        raise UsageError("write the rule as a condition on columns, as left - admitted <= 60")
-    more = schema.with_rules((*schema.rules, Expression(visit.text("rule"))))
+    """Add a public rule: one column compared with another, or a condition as text."""
+    schema, text = read_schema(visit), visit.text("rule")
+    if not text and visit.text("left") and visit.text("right"):
+        text = f"`{visit.text('left')}` {visit.text('sign')} `{visit.text('right')}`"
+    if not text:
+        raise UsageError("choose two columns and how they compare, or write a condition, as left - admitted <= 60")
+    more = schema.with_rules((*schema.rules, Expression(text)))
     more.write(visit.folder.root / visit.table.schema)
     return go_to("t", visit.table.name, "columns", at="rules")
 

@@ -1,4 +1,4 @@
-"""The first page: the tables of the folder, and forms to add another one."""
+"""The first page: tables and files of the folder, and forms to add another one. Adding a table drafts its schema."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from sklar.errors import UsageError
 from sklar.portable import open_file
+from sklar.studio import commands
 from sklar.studio.folder import READING
 from sklar.studio.pages.budget import spent_on
 from sklar.studio.safety import UPLOAD_BYTES
@@ -30,6 +31,8 @@ def add(visit: Visit) -> Response:
         raise UsageError("choose a file of the folder, or enter the address of a database table")
     reading = {key: visit.form.get(key, "") for key in (*READING, "table")}
     entry = visit.folder.new_table(source, visit.text("name"), reading)
+    if not (visit.folder.root / entry.schema).exists():
+        visit.jobs.start(entry.name, commands.draft(entry))
     return go_to("t", entry.name, "columns")
 
 
