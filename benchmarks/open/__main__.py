@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 
-from benchmarks.open import packages, runs, tables
+from benchmarks.open import entries, packages, page, runs, submission, tables
 from benchmarks.open.tools import TOOLS
 
 
@@ -20,6 +22,17 @@ def main() -> None:
     run.add_argument("--epsilons", default="0.3,1,3,10")
     run.add_argument("--repetitions", default="0", help="numbers, with commas")
     run.add_argument("--limit", type=float, default=900.0, help="seconds for one run")
+    commands.add_parser("score", help="score what is not scored yet, and list all results")
+    commands.add_parser("page", help="write docs/benchmark.md from the list of results")
+    entry = commands.add_parser("entry", help="write the entry of a run, with the rows of its table beside it")
+    entry.add_argument("table")
+    entry.add_argument("tool", choices=TOOLS)
+    entry.add_argument("epsilon", type=float)
+    entry.add_argument("-o", "--output", type=Path, required=True)
+    verify = commands.add_parser("verify", help="verify an entry with the rows of its table")
+    verify.add_argument("entry", type=Path)
+    nist = commands.add_parser("nist", help="write the files for NIST's archive")
+    nist.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
     if given.command == "fetch":
         print(*packages.fetch(), sep="\n")
@@ -27,6 +40,18 @@ def main() -> None:
         _list_tables()
     elif given.command == "run":
         _run(given)
+    elif given.command == "score":
+        print(f"{len(entries.collect())} runs are listed in {entries.RESULTS}")
+    elif given.command == "page":
+        print(page.write_page())
+    elif given.command == "entry":
+        print(*entries.write(given.table, given.tool, given.epsilon, given.output), sep="\n")
+    elif given.command == "nist":
+        print(*submission.prepare(given.output), sep="\n")
+    elif given.command == "verify":
+        found = entries.check(given.entry)
+        print(found)
+        sys.exit(0 if found.ok else 1)
 
 
 def _list_tables() -> None:

@@ -8,13 +8,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 import sklar
-from benchmarks.open import runs
-from benchmarks.open.runs import Run
+from benchmarks.open.runs import Run, all_kept, kept, planned, store
 from benchmarks.open.tables import OpenTable, load
 from benchmarks.results import STORE
 from sklar.lab.entries.check import verify_entry
-from sklar.lab.entries.entry import Entry, read_public, rows_checksum, write_entry
+from sklar.lab.entries.entry import Entry, read_entry, read_public, rows_checksum, write_entry
 from sklar.lab.entries.scores import score_rows
 from sklar.pipeline.verify.findings import Verified
 
@@ -53,7 +55,7 @@ def score_run(run: Run, folder: Path, table: OpenTable) -> dict[str, Any]:
 def collect() -> list[dict[str, Any]]:
     """Score what is not scored yet, and write the list of results: one line for each run."""
     by_table: dict[str, list[tuple[Run, Path]]] = {}
-    for run, folder in runs.all_kept():
+    for run, folder in all_kept():
         by_table.setdefault(run.table, []).append((run, folder))
     lines: list[dict[str, Any]] = []
     for name, made in sorted(by_table.items()):
@@ -69,22 +71,29 @@ def collect() -> list[dict[str, Any]]:
     return order
 
 
-def write(key: str, path: Path) -> Path:
-    """Write the entry of a run."""
-    run, folder = next((run, folder) for run, folder in runs.all_kept() if run.key.startswith(key))
-    table = load(run.table)
-    found = score_run(run, folder, table)
-    release = folder / "run.release.zip"
+def write(table: str, tool: str, epsilon: float, path: Path) -> list[Path]:
+    """Write the entry of a run, and the public rows that it is checked with."""
+    whole = load(table)
+    wanted = planned(whole, tool, epsilon, 0)
+    if wanted is None or (run := kept(wanted, 0.0)) is None or run.status != "ok":
+        raise SystemExit(f"there is no run of {tool} on {table} at epsilon {epsilon:g}: python -m benchmarks.open run")
+    folder = store() / run.key
+    found, release = score_run(run, folder, whole), folder / "run.release.zip"
     facts = Entry(
-        table=run.table, real_sha256=found["real_sha256"], test_sha256=found["test_sha256"], target=table.target,
-        area=found["area"], tool=run.tool, version=run.version, settings=json.loads(run.settings), epsilon=run.epsilon,
+        table=table, real_sha256=found["real_sha256"], test_sha256=found["test_sha256"], target=whole.target,
+        area=found["area"], tool=tool, version=run.version, settings=json.loads(run.settings), epsilon=run.epsilon,
         delta=run.delta, seconds=run.seconds, cpu=run.cpu, memory=run.memory, scores=found["scores"],
     )  # fmt: skip
-    write_entry(path, facts, table.schema, folder / "rows.parquet", release if release.exists() else None)
-    return path
+    write_entry(path, facts, whole.schema, folder / "rows.parquet", release if release.exists() else None)
+    written = [path]
+    for role, frame in (("real", whole.frame), ("test", whole.test)):
+        if frame is not None:
+            written.append(path.with_suffix(f".{role}.parquet"))
+            pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), written[-1])
+    return written
 
 
-def check(path: Path, name: str) -> Verified:
-    """Verify an entry with the rows of its table."""
-    table = load(name)
+def check(path: Path) -> Verified:
+    """Verify an entry with the rows of the table that it names."""
+    table = load(read_entry(path).facts.table)
     return verify_entry(path, table.frame, table.test)

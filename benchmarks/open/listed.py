@@ -26,7 +26,6 @@ class Listed:
         target: The column that learners predict, if any.
         about: What it is, in a few words.
         tuned: Whether its results were looked at while methods were developed.
-        sha256: Of the rows as `tables.load` returns them; None until it was first loaded.
     """
 
     package: str
@@ -35,7 +34,6 @@ class Listed:
     target: str | None
     about: str
     tuned: bool = False
-    sha256: str | None = None
 
 
 def _r(place: str) -> str:
@@ -206,3 +204,30 @@ LISTED = {
     ),
 }  # fmt: skip
 """Not tuned on, unless it says so. Panels and visits are taken row by row: the claim protects a row."""
+CHECKSUMS = {
+    "cps1988": "d3417a02686298ee4fe05404b8ff2f44137893b83af5d15a34e5f1f313427b40",
+    "fertility": "5de36928cb1cb537618cd160344ed7b8574fc5035608f35ccc12993a176fc4d7",
+    "gssvocab": "9460abf613530add1924e1032d66026af1bde3a49518f8020ce5e51b98470c2f",
+    "rwm5yr": "f2824999d65f60cf1f325e2e9750db2f644da8ec05ff7c5000f692073e79de6d",
+    "nafld1": "49d341c94fc1e492bb793ccf5c4e128c65c869372a9f7a3186cd3549e434ffc8",
+    "gss_wages": "2bb413faf0c88b03c150b0b6a3cc291644692d09973e65e14a82dbcb1c1e4b59",
+    "tv16": "21fb765fc079b98b8cea3170bbc27eb04aba62fdfdb23008edbdc0aed1353c40",
+    "wvs": "7cb08b33343e9398f0bdd2302aa99bd9dc4a826862c7f3f56a191a9b6a45468b",
+    "flights": "76af3f5da2cad4824be04adbb24a6b01e306d14a67ff836b7e1cc5500e6b6f5f",
+    "yrbss": "d75d43bec2798ce2af82666b97a8f938d2885b7ee385a30f56af3e392aee3e8f",
+    "mplsstops": "6368f259e482db4318018e04fd689079e1ad29729821b9a896656ddf3d5f4872",
+    "nlswork": "37bc8a75b6c6d82b83eaa90861e5cb9385a15819e96cd06b42cfb976feb7cbf1",
+    "actg175": "a031e91bce0199437e9342bdeeb75a51d62803fbdb34dd97b758345800538cd0",
+    "wage": "8137a930eedf615a1dc655369988373e995785760484ffefc52aaddf6b19c68b",
+    "default": "d113590204485565bdd692b2d8430e7c2fcc72ec323df92314a745c99a0eefe9",
+    "bikeshare": "227f08ceafdc26b4ed52db6c182a7bac2abab118c3ecfa041b89366a7997c441",
+    "oj": "ab7117b2a2fddc1671fabcad4edd9327d0b638682a761ff6652c784869596572",
+    "caravan": "d80adf380411cb83bdf5d275682258f8b1c1350946c5924c266fd0f40fd51a8b",
+    "wage_panel": "efd463015ca8d7b987951d113e1db3f0dc8cd6216c28aa169c6536db009441db",
+    "meps": "014e1f98192bfb1040261e2b8a94e280dd1f8c1d2e551113f91272d0d86b40bc",
+    "randhie": "3720c495d4e0974f84e434906bff81730f3ee56583f388b998c0de8d250d0213",
+    "fair": "eaba0910ac4a7e2797d25ad19b58d63079fef19ae8c31e69d1a977a57ba8db65",
+    "framingham": "6e8c0e477ac61691fae8dbb9693246e44dfd9e7474e77d72c214e667e268b7a6",
+    "abortion": "92094a20f74e186081811924e026066954fc6c8660d75abccaaefbb01703b12f",
+}
+"""SHA-256 of the rows of each table, before they are split: another table of the same name is refused."""

@@ -24,6 +24,7 @@ NOT_RUN = {
     ("README.md", "sklar synth people.csv -e 1 -o"): "needs more rows; tests/pipeline/test_no_schema.py runs it",
     ("README.md", "Left: one more fit"): OUTPUT,
     ("README.md", "step  label"): OUTPUT,
+    ("benchmark.md", "python -m benchmarks.open fetch"): "downloads packages; test_open_benchmark.py runs the parts",
     ("compare.md", "command TRAIN.parquet"): FORMULA,
     ("databases.md", "export PGPASSWORD"): "needs a server; tests/rows/sources/databases starts one",
     ("gaussian.md", "python -m benchmarks.dpc adult"): "hours of work on tables that have to be downloaded",

@@ -16,7 +16,7 @@ app = typer.Typer(help="Check entries of the open benchmark.", no_args_is_help=T
 
 
 @app.callback()
-def commands() -> None:
+def describe_group() -> None:
     """Check entries of the open benchmark."""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from sklar.errors import ModelFileError, SklarError
 from sklar.lab.entries.entry import EntryFile, read_entry, read_public, read_rows, rows_checksum
 from sklar.lab.entries.noise import compare_with_exact
-from sklar.lab.entries.scores import differences, score_rows
+from sklar.lab.entries.scores import find_differences, score_rows
 from sklar.lab.tables.table import ExactTable
 from sklar.pipeline.bundle.archive import read_archive
 from sklar.pipeline.bundle.bundle import MODEL
@@ -21,7 +21,7 @@ from sklar.pipeline.verify.findings import Check, Verified
 from sklar.pipeline.verify.verify import verify
 from sklar.schema.table import Schema
 
-NO_RELEASE = "The entry has no release: nobody can see whether the rows were made with the stated privacy."
+NO_RELEASE = "The entry has no release: no one can see whether the rows were made with the stated privacy."
 MAX_NAMED_FAULTS = 3
 
 
@@ -69,7 +69,7 @@ def _check_table(entry: EntryFile, table: ExactTable, held: ExactTable | None) -
 def _check_scores(entry: EntryFile, table: ExactTable, made: ExactTable, held: ExactTable | None) -> Check:
     facts = entry.facts
     found = score_rows(table, made, target=facts.target, test=held, area=facts.area)
-    wrong = differences(facts.scores, found)
+    wrong = find_differences(facts.scores, found)
     if wrong:
         return Check(part="scores", ok=False, says="; ".join(wrong[:MAX_NAMED_FAULTS]) + ".")
     return Check(part="scores", ok=True, says=f"All {len(found)} scores are what the rows have.")

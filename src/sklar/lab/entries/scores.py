@@ -103,7 +103,7 @@ def _learning(real: ExactTable, synthetic: ExactTable, target: str, test: ExactT
     return found
 
 
-def differences(stated: Mapping[str, float], found: Mapping[str, float]) -> list[str]:
+def find_differences(stated: Mapping[str, float], found: Mapping[str, float]) -> list[str]:
     """Return the scores that are not as stated. AUCs may differ a little between versions of the learners."""
     wrong: list[str] = []
     for name in sorted({*stated, *found}):
