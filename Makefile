@@ -63,7 +63,7 @@ bench: $(VENV)/.installed
 # A pyenv shim exists also for versions that are not selected, and fails: the versions themselves are tried next.
 dist: $(VENV)/.installed
 	rm -rf dist build/wheel
-	$(BIN)/python -m build --outdir dist .
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(BIN)/python -m build --outdir dist .
 	$(BIN)/twine check --strict dist/*
 	for version in 3.11 3.12 3.13; do \
 	    for python in python$$version $(HOME)/.pyenv/versions/$$version.*/bin/python ""; do \

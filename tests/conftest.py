@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,8 @@ MAX_FAST_SECONDS = 2.0
 FAST_EXAMPLES, SLOW_EXAMPLES = 30, 300
 """Number of examples that a property test draws in the fast tier, and with --slow."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+PROGRAMS = {"test_r.py": "Rscript with reticulate and haven", "test_libreoffice.py": "LibreOffice (soffice)"}
+"""What the files of tests/programs need. They are run where it is installed, and listed where it is not."""
 
 
 _BEGUN = pytest.StashKey[float]()
@@ -49,14 +53,32 @@ def _without_pages(config: pytest.Config) -> bool:
     return bool(wanted) and found is None and os.environ.get("CI", "").lower() not in ("1", "true")
 
 
+@cache
+def _has_program(name: str) -> bool:
+    """Whether the program that a file of tests/programs needs is installed."""
+    if name == "test_libreoffice.py":
+        return shutil.which("soffice") is not None
+    packages = "quit(status = 1 - all(c('reticulate', 'haven') %in% rownames(installed.packages())))"
+    return bool(shutil.which("Rscript")) and subprocess.run(["Rscript", "-e", packages]).returncode == 0
+
+
+def _missing_programs(config: pytest.Config) -> list[str]:
+    """Files of tests/programs, which are slow, that are left out for want of their program."""
+    return [name for name in PROGRAMS if not _has_program(name)] if config.getoption("--slow") else []
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds --slow."""
     parser.addoption("--slow", action="store_true", help="run the tests marked slow, too")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Page tests need a browser and Node, which not every machine has."""
-    return True if collection_path == HERE / "page" and _without_pages(config) else None
+    """Page tests need a browser and Node, and those of other programs the program, which not every machine has."""
+    if collection_path == HERE / "page":
+        return True if _without_pages(config) else None
+    if collection_path.parent == HERE / "programs":
+        return True if collection_path.name in _missing_programs(config) else None
+    return None
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -64,6 +86,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     _list_expensive_tests(terminalreporter)
     if _without_pages(config):
         words = "PAGE TESTS LEFT OUT: Chromium or Node is missing (apt-get install chromium nodejs); tests/page was not run."
+        terminalreporter.write_line(words, red=True, bold=True)
+    for name in _missing_programs(config):
+        words = f"LEFT OUT: tests/programs/{name} needs {PROGRAMS[name]}, which is not installed here."
         terminalreporter.write_line(words, red=True, bold=True)
 
 

@@ -18,7 +18,7 @@ from sklar.portable import lock_within
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 900.0
-"""How long one process of the tests waits for another one to make an environment."""
+"""How long making an environment may take, and how long other processes of the tests wait for it."""
 
 
 def python_with(*packages: str, alone: Sequence[str] = ()) -> Path:
@@ -39,8 +39,8 @@ def _make(place: Path, packages: Sequence[str], alone: Sequence[str]) -> None:
     python = place / "own" / "bin" / "python"
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-warn-conflicts"]
     if alone:
-        subprocess.run([*install, "--no-deps", *alone], check=True)
-    subprocess.run([*install, *packages], check=True)
+        subprocess.run([*install, "--no-deps", *alone], check=True, timeout=SECONDS)
+    subprocess.run([*install, *packages], check=True, timeout=SECONDS)
     own = subprocess.run(
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
         check=True,
@@ -54,7 +54,12 @@ def run_there(python: Path, code: str, *words: str) -> str:
     """What a script prints that runs in an environment, with Sklar as it is in this folder."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     ended = subprocess.run(
-        [python, "-W", "ignore", "-c", code, *words], env=environment, capture_output=True, text=True, check=False
+        [python, "-W", "ignore", "-c", code, *words],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
     )
     assert ended.returncode == 0, ended.stderr[-3000:]
     return ended.stdout

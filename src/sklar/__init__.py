@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from sklar.pipeline.sdgym import sdgym_functions
     from sklar.pipeline.smartnoise import Synthesizer
     from sklar.pipeline.synth import synth
+    from sklar.pipeline.synthcity import synthcity_plugin
     from sklar.pipeline.synthesizer import SklarSynthesizer
     from sklar.pipeline.verify.findings import Check, Verified
     from sklar.pipeline.verify.verify import verify
@@ -132,6 +133,7 @@ _HOMES = {
     "sklar.pipeline.sdgym": "sdgym_functions",
     "sklar.pipeline.smartnoise": "Synthesizer",
     "sklar.pipeline.synth": "synth",
+    "sklar.pipeline.synthcity": "synthcity_plugin",
     "sklar.pipeline.synthesizer": "SklarSynthesizer",
     "sklar.pipeline.verify.findings": "Check Verified",
     "sklar.pipeline.verify.verify": "verify",
@@ -158,7 +160,7 @@ __all__ = [
     "list_methods", "load", "make_key", "open_studio", "pay", "plan", "plot_levels", "plot_pairs", "privacy_utility",
     "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "sdgym_functions", "serve_model", "split",
     "sweep",
-    "synth", "tables_from_sdv", "to_sdv",
+    "synth", "synthcity_plugin", "tables_from_sdv", "to_sdv",
     "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
 ]  # fmt: skip
 

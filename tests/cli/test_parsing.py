@@ -15,7 +15,7 @@ COMMANDS = [
     ["demo"], ["schema", "check"], ["schema", "draft"], ["schema", "pay"],
     ["plan"], ["synth"], ["fit"], ["sample"], ["inspect"], ["methods"],
     ["ledger", "create"], ["ledger", "show"], ["ledger", "verify"], ["evaluate"], ["attack"], ["attack-method"],
-    ["compare"], ["audit"],
+    ["compare"], ["audit"], ["bench", "verify"],
 ]  # fmt: skip
 
 

@@ -24,6 +24,7 @@ NOT_RUN = {
     ("README.md", "sklar synth people.csv -e 1 -o"): "needs more rows; tests/pipeline/test_no_schema.py runs it",
     ("README.md", "Left: one more fit"): OUTPUT,
     ("README.md", "step  label"): OUTPUT,
+    ("benchmark.md", "python -m benchmarks.open fetch"): "downloads packages; test_open_benchmark.py runs the parts",
     ("compare.md", "command TRAIN.parquet"): FORMULA,
     ("databases.md", "export PGPASSWORD"): "needs a server; tests/rows/sources/databases starts one",
     ("gaussian.md", "python -m benchmarks.dpc adult"): "hours of work on tables that have to be downloaded",
@@ -35,6 +36,11 @@ NOT_RUN = {
         "other-tools.md",
         "import sklar  # SmartNoise",
     ): "needs more rows; tests/pipeline/test_dropin.py runs such a script",
+    ("other-tools.md", "import sklar\nfrom sdgym"): "needs SDGym; tests/pipeline/test_other_packages.py runs it",
+    (
+        "other-tools.md",
+        "import sklar\nfrom synthcity",
+    ): "needs synthcity; as above",
     ("other-tools.md", "sklar mcp"): "stays until its client goes; tests/pipeline/test_agents.py is one",
     ("privacy.md", "P(M(D) in S)"): FORMULA,
     ("schema.md", "sklar synth export.csv -e 1"): "needs more rows; tests/pipeline/test_no_schema.py runs it",
@@ -130,7 +136,8 @@ def write_demo_table(folder: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_is_run_or_listed_with_a_reason(page: str) -> None:
-    idle = {block.text: block for block in blocks(page) if not block.runs}
+    """Blocks of R are run by tests/programs/test_r.py."""
+    idle = {block.text: block for block in blocks(page) if not block.runs and block.language != "r"}
     assert all(block.language == "text" or "not-run" in block.marks for block in idle.values()), idle
     listed = [start for of, start in NOT_RUN if of == page]
     assert len(listed) == len(idle) and all(any(text.startswith(start) for text in idle) for start in listed)

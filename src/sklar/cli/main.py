@@ -15,6 +15,7 @@ import typer
 from sklar import __version__
 from sklar.cli import (
     attacks,
+    bench,
     compare,
     demo,
     evaluate,
@@ -77,6 +78,7 @@ for name, command in COMMANDS.items():
     app.command(name)(command)
 app.add_typer(schema.app, name="schema")
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(bench.app, name="bench")
 
 
 def _print_version(wanted: bool) -> None:

@@ -130,7 +130,7 @@ class Evaluation:
     def verdict(self) -> tuple[str, ...]:
         """Interpret the scores: one sentence per question."""
         persons = () if self.trajectories is None else (self.trajectories.says,)
-        return (*(self._answer(subject) for subject in QUESTIONS), self._rare_ranges, *persons)
+        return (*(self._answer(subject) for subject in QUESTIONS), self._rare_ranges, *self._real_rows, *persons)
 
     def _answer(self, subject: str) -> str:
         names, answers = QUESTIONS[subject]
@@ -143,6 +143,17 @@ class Evaluation:
         if max(self[name].informativeness for name in names) < MIN_INFORMATIVE:
             answer = "matters little here, because the real columns hardly depend on each other"
         return f"{subject} {answer} ({at:.0%} of the way from independent columns to a fresh real sample)."
+
+    @property
+    def _real_rows(self) -> tuple[str, ...]:
+        """State the share of the real rows whose pair tables are as close; nothing if it was not measured."""
+        share = self.scores.get("real_rows_share")
+        if share is None or share.value is None:
+            return ()
+        words = "A fresh sample with the number of real rows would be as close as 33%"
+        return (
+            f"Tables of two columns are as close to the real ones as those of {share.value:.0%} of the rows. {words}.",
+        )
 
     def _position(self, subject: str) -> float | None:
         """Return the position of the table in a question, from 0 to 1; None without an answer."""

@@ -453,9 +453,9 @@ class Model:
         More than a million rows are drawn in batches, in bounded memory, and are always independent.
 
         Args:
-            path: .csv, .tsv, .parquet, .feather or .arrow; or the URL of a new table in a database (postgresql, duckdb,
-                sqlite). Writing is atomic. For a model of `Tables`, n persons are written to both tables of a folder,
-                a .duckdb file or a database.
+            path: .csv, .tsv, .parquet, .feather, .arrow, .xlsx, .sav, .zsav or .dta; or the URL of a new table in a
+                database (postgresql, duckdb, sqlite). Writing is atomic. For a model of `Tables`, n persons are written
+                to both tables of a folder, a .duckdb file or a database.
             n: Number of rows; by default the noisy number of rows of the fitted table.
             seed: Any whole number; the same seed gives the same file.
             given: Conditions on columns, as in `sample`.

@@ -15,7 +15,7 @@ import numpy as np
 from sklar.errors import MissingExtraError
 from sklar.lab.learning import transfer as learning
 from sklar.lab.learning.learners import DEFAULT_LEARNERS, one_thread
-from sklar.lab.metrics import copies, detection, g_epsilon, ks, moments, queries, ranges, support, tvd
+from sklar.lab.metrics import copies, detection, g_epsilon, k_marginal, ks, moments, queries, ranges, support, tvd
 from sklar.lab.metrics.bench import Bench, Pair, Scores
 from sklar.lab.metrics.correlations import kendall, phik, spearman
 from sklar.lab.metrics.offices import coefficients, disclosure, propensity
@@ -116,6 +116,11 @@ def _find_margins(ways: int) -> Find:
     return find
 
 
+def _find_k_marginal(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+    fresh = bench.fresh if bench.floors and min(table.rows for table in bench.fresh) > 1 else None
+    return k_marginal.k_marginal(*pair, fresh)
+
+
 def _find_rare_ranges(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
     return ranges.rare_score(*pair, bench.grid, rng, min(bench.real.rows, ranges.MAX_RARE_RANGE_ROWS))
 
@@ -180,6 +185,11 @@ METRICS: dict[str, Metric] = {
     "tvd1": Metric(about=tvd.describe_tvd(1), find=_find_margins(1), floor="own"),
     "tvd2": Metric(about=tvd.describe_tvd(2), find=_find_margins(2), floor="own", dependence=True),
     "tvd3": Metric(about=tvd.describe_tvd(3), find=_find_margins(3), floor="own", dependence=True),
+    "k_marginal": Metric(about=k_marginal.ABOUT, find=_find_k_marginal, floor="own"),
+    "real_rows_share": Metric(
+        about=k_marginal.SHARE_ABOUT, find=_from_draws(k_marginal.real_rows_share), floor="own",
+        rows=k_marginal.MAX_SHARE_ROWS,
+    ),
     "ks": Metric(about=ks.ABOUT, find=_from_tables(ks.ks), floor="root", needs=("numbers",)),
     "moments": Metric(about=moments.ABOUT, find=_from_tables(moments.compare_moments), floor="root", needs=("values",)),
     "ks_all": Metric(about=ks.ALL, find=_from_tables(ks.ks_all), floor="root"),
