@@ -85,7 +85,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     """Says which tests were left out, and which are too expensive for their tier."""
     _list_expensive_tests(terminalreporter)
     if _without_pages(config):
-        words = "PAGE TESTS LEFT OUT: Chromium or Node is missing (apt-get install chromium nodejs); tests/page was not run."
+        words = "PAGE TESTS LEFT OUT: install chromium and nodejs to run tests/page."
         terminalreporter.write_line(words, red=True, bold=True)
     for name in _missing_programs(config):
         words = f"LEFT OUT: tests/programs/{name} needs {PROGRAMS[name]}, which is not installed here."
