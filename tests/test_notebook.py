@@ -24,7 +24,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     draft = sklar.draft_schema(ROWS)
     schema = (
         draft.confirm("age", lower=0, upper=99, by=EVIL).confirm(EVIL, values=["a", "b", EVIL]).confirm("age", EVIL)
-    )
+    ).with_rules(())
     path = tmp_path_factory.mktemp("ledger") / "l.ledger"
     sklar.Ledger.create(path, name=EVIL, epsilon=3, delta=3e-9)
     model = sklar.fit(ROWS, schema, epsilon=1.0, ledger=path)

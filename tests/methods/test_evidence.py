@@ -138,6 +138,6 @@ def test_a_step_that_was_read_before_it_was_measured_stops_the_fit() -> None:
 
 def test_a_step_that_is_asked_for_twice_is_not_charged_twice() -> None:
     door = open_door(SCHEMA, CODES)
-    with pytest.raises(DoorError, match="'same' is asked for twice"):
+    with pytest.raises(DoorError, match="'same' is requested twice"):
         measure_all(lambda evidence: measure("same"), make_setting(SCHEMA, None, 1.0), door)
     assert door.labels == ["same"]

@@ -291,7 +291,7 @@ def test_what_a_draft_noted_does_not_leave_with_what_was_paid_for(tmp_path: Path
     frame = pd.DataFrame({"pay": [7, 19, 55] * 200, "town": ["oslo", "rome", "bern"] * 200})
     drafted = sklar.draft_schema(frame)
     drafted.write(tmp_path / "d.toml")
-    text = (tmp_path / "d.toml").read_text()
+    text = (tmp_path / "d.toml").read_text().split("[[rules]]")[0]
     assert "from the rows" in text and (tmp_path / "d.toml").stat().st_mode & 0o077 == 0
     marked = re.sub('^source = "from-rows"', 'source = { lower = "pay", upper = "pay" }', text, count=1, flags=re.M)
     marked = re.sub('^source = "from-rows"', 'source = { values = "pay" }', marked, count=1, flags=re.M)

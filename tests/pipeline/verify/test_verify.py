@@ -322,7 +322,7 @@ def _asked_otherwise(stored: Stored) -> Stored:
     """As if the custodian had known a bound that was bought."""
     lines = stored.fit["paid"]["requested"]
     assert 'lower = "pay"' in lines
-    return _told(stored, asked=lines.replace('lower = "pay"', 'lower = "public"'))
+    return _told(stored, requested=lines.replace('lower = "pay"', 'lower = "public"'))
 
 
 def _cheap(stored: Stored) -> Stored:

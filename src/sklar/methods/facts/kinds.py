@@ -143,19 +143,19 @@ def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
     measured = evidence.measured(NAME)
     noise = measured[0].noise
     rows = max(float(np.mean([one.values.sum() for one in measured])), 0.0)
-    if rows < MIN_SIGNAL * noise.std:
+    columns: dict[str, Column] = {}
+    notes: dict[str, str] = {}
+    for one in measured:
+        name = one.query.columns[0]
+        columns[name], note = decide_kind(dict(zip(CELL_CLASSES, one.values.tolist(), strict=True)), noise)
+        notes |= {name: note} if note else {}
+    if rows < MIN_SIGNAL * noise.std or list(notes.values()) == [TOO_FEW] * len(measured):
         raise BudgetError(
             f"about {_rough(rows)} rows are too few to find out, at this budget, what {len(measured)} columns hold: "
             f"the noise requires about {_rough(MIN_SIGNAL * noise.std)}. Only that measurement was charged, "
             f"{KINDS_SHARE:.0%} of the budget. State what the columns hold in a schema (sklar schema draft), or use a "
             "larger epsilon or fewer columns"
         )
-    columns: dict[str, Column] = {}
-    notes: list[str] = []
-    for one in measured:
-        name = one.query.columns[0]
-        columns[name], note = decide_kind(dict(zip(CELL_CLASSES, one.values.tolist(), strict=True)), noise)
-        notes += [f"{name}: {note}"] if note else []
     if not any(column.modelled for column in {**dict(evidence.setting.options.marked), **columns}.values()):
         raise BudgetError(
             "no column holds numbers, dates or words that can be modelled: all seem to be keys, free text or empty. "
@@ -168,7 +168,9 @@ def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
         if _is_plain(columns[one.query.columns[0]])
     }
     std = noise.std * math.sqrt(KINDS_SHARE / len(measured))
-    return FoundKinds(schema=schema, notes=tuple(notes), rows=rows, std=std, signs=signs)
+    return FoundKinds(
+        schema=schema, notes=tuple(f"{name}: {note}" for name, note in notes.items()), rows=rows, std=std, signs=signs
+    )
 
 
 def _is_plain(column: Column) -> bool:
@@ -198,12 +200,15 @@ def _rough(number: float) -> str:
     return f"{round(number, digits):,.0f}"
 
 
+TOO_FEW = "too few values to find out what it holds, so it is left out"
+
+
 def decide_kind(noisy: Mapping[str, int], noise: Noise) -> tuple[Column, str]:
     """(what a column is, why it is left out, if it is), from the noisy counts of its cell classes."""
     counts = _significant(noisy, noise)
     present = sum(count for name, count in counts.items() if name != NULL)
     if present < MIN_SIGNAL * noise.std:
-        return Ignore(source={"kind": "measured"}), "too few values to find out what it holds, so it is left out"
+        return Ignore(source={"kind": "measured"}), TOO_FEW
 
     def total(names: Iterable[str]) -> int:
         return sum(counts[name] for name in names)
