@@ -42,6 +42,12 @@ class Release:
     page: Path
 
 
+def limit_answers(patch: pytest.MonkeyPatch, *, columns: int = 60, pairs: int) -> None:
+    """Limit the questions that a page answers, which take most of the time to write it."""
+    patch.setattr("sklar.pipeline.release_page.answers.MAX_COLUMNS", columns)
+    patch.setattr("sklar.pipeline.release_page.answers.MAX_PAIRS", pairs)
+
+
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
     folder = tmp_path_factory.mktemp("release")
@@ -50,7 +56,9 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
     make_key(folder / "custodian.key")
     model.save(folder / "people.sklar")
     page = folder / "people.page.html"
-    model.page(page, ledger=folder / "people.ledger", sign=folder / "custodian.key", questions=[QUESTION])
+    with pytest.MonkeyPatch.context() as patch:
+        limit_answers(patch, pairs=8)
+        model.page(page, ledger=folder / "people.ledger", sign=folder / "custodian.key", questions=[QUESTION])
     return Release(folder, model, page)
 
 
@@ -199,7 +207,8 @@ def show_changed(release: Release, visit: Visit, whole: bytes, at: int) -> str:
     return " ".join(wrong.all_text_contents())
 
 
-def test_nothing_private_is_in_it_and_it_is_the_same_each_time(tmp_path: Path) -> None:
+def test_nothing_private_is_in_it_and_it_is_the_same_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit_answers(monkeypatch, columns=3, pairs=2)
     model = fit_odd("independent")
     for name in ("one", "two"):
         model.page(tmp_path / f"{name}.page.html", name="odd")
@@ -211,7 +220,10 @@ def test_nothing_private_is_in_it_and_it_is_the_same_each_time(tmp_path: Path) -
     assert read_block(page, "model") == (tmp_path / "odd.sklar").read_bytes()
 
 
-def test_models_that_browsers_cannot_draw_from_have_a_page_that_says_so(tmp_path: Path, visit: Visit) -> None:
+def test_models_that_browsers_cannot_draw_from_have_a_page_that_says_so(
+    tmp_path: Path, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit_answers(monkeypatch, columns=1, pairs=0)
     table = people_table(1_000).drop_columns(["admitted"])
     columns = {name: column for name, column in people_schema().items() if name != "admitted"}
     schema = sklar.Schema(columns, rules=people_schema().rules)
