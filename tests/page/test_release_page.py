@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 import sklar
 from sklar.lab.people import people_schema, people_table
+from sklar.page.document import build_page
 from sklar.page.embedded import read_block, read_facts
 from sklar.pipeline.bundle.keys import make_key
 from sklar.pipeline.model import Model
@@ -91,7 +92,7 @@ def visit(browser: Browser) -> Generator[Visit]:
 
 def test_every_view_fits_every_width_and_axe_finds_nothing_serious(release: Release, visit: Visit) -> None:
     visit.open(release.page)
-    expect(visit.page.locator(".badge.good")).to_have_text("5 checks hold")
+    expect(visit.page.locator(".badge.good")).to_have_text("6 checks hold")
     for view in VIEWS:
         visit.go(view)
         for scheme in ("light", "dark"):
@@ -192,6 +193,18 @@ def test_a_changed_page_is_found(release: Release, visit: Visit) -> None:
         assert visit.page.locator(".badge.wrong").count() or not visit.page.locator("nav").count(), mark
     show_changed(release, visit, whole, whole.index(b"Starts the page") + 3)
     expect(visit.page.locator("#app")).to_contain_text("This page did not start")
+
+
+def test_a_claim_other_than_that_of_the_model_is_found(release: Release, visit: Visit) -> None:
+    whole = release.page.read_bytes()
+    facts = read_facts(whole)
+    place = release.folder / "doctored.html"
+    for epsilon, shown in ((3.0, "good"), (0.3, "wrong")):
+        facts["claim"]["epsilon"] = epsilon
+        place.write_bytes(build_page("people", facts, read_block(whole, "model")))
+        visit.page.goto("about:blank")
+        visit.open(place)
+        expect(visit.page.locator(f".badge.{shown}")).to_be_visible()
 
 
 def show_changed(release: Release, visit: Visit, whole: bytes, at: int) -> str:
