@@ -13,7 +13,7 @@ from sklar.schema.reading import ReadOptions
 
 COMMANDS = [
     ["demo"], ["schema", "check"], ["schema", "draft"], ["schema", "pay"],
-    ["plan"], ["synth"], ["fit"], ["sample"], ["inspect"], ["methods"],
+    ["plan"], ["synth"], ["fit"], ["sample"], ["inspect"], ["page"], ["methods"],
     ["ledger", "create"], ["ledger", "show"], ["ledger", "verify"], ["evaluate"], ["attack"], ["attack-method"],
     ["compare"], ["audit"], ["bench", "verify"],
 ]  # fmt: skip

@@ -15,8 +15,8 @@ from sklar.cli.main import app
 TWINS = {
     "mcp": "serve_model",
     "demo": "demo", "plan": "plan", "synth": "synth", "fit": "fit", "sample": "Model.sample_to",
-    "inspect": "Model.inspect", "report": "Model.report", "evaluate": "evaluate", "attack": "attack",
-    "attack-method": "attack_method", "complete": "complete", "estimate": "Model.estimate",
+    "inspect": "Model.inspect", "report": "Model.report", "page": "Model.page", "evaluate": "evaluate",
+    "attack": "attack", "attack-method": "attack_method", "complete": "complete", "estimate": "Model.estimate",
     "levels": "levels", "split": "split", "bundle": "bundle", "verify": "verify", "key": "make_key",
     "compare": "compare", "audit": "audit", "methods": "list_methods", "schema draft": "draft_schema",
     "schema check": "check_schema", "schema confirm": "Schema.confirm", "schema pay": "pay",

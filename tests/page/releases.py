@@ -92,3 +92,53 @@ def fit_odd(method: str) -> Model:
         rules=[sklar.rules.Function(column="country", of="town", table=country)],
     )
     return sklar.fit(data, schema, method=method, epsilon=3.0, **({"delta": 1e-9} if method == "vine" else {}))
+
+
+def fit_ruled() -> Model:
+    """A release with differences of dates and of amounts, sums, dummy columns, and columns that are null together."""
+    rng = np.random.default_rng(4)
+    rows = 3_000
+    start = np.datetime64("2021-01-01") + rng.integers(0, 3_000, rows)
+    net, kind = np.round(rng.gamma(2.0, 100.0, rows), 2), rng.integers(0, 4, rows)
+    gross = np.round(np.minimum(net + rng.gamma(1.5, 20.0, rows), 4_999.0), 2)
+    men, women = rng.integers(0, 30, rows), rng.integers(0, 40, rows)
+    filled = rng.random(rows) < 0.7
+    data = {
+        "start": start,
+        "end": start + rng.integers(0, 40, rows),
+        "net": net,
+        "gross": gross,
+        "men": men,
+        "women": women,
+        "people": men + women + 1,
+        "bus": kind == 0,
+        "car": kind == 1,
+        "bike": kind == 2,
+        "size": [float(x) if ok else None for x, ok in zip(rng.integers(1, 9, rows), filled, strict=True)],
+        "colour": [str(x) if ok else None for x, ok in zip(rng.choice(["red", "blue"], rows), filled, strict=True)],
+    }
+    last = "2030-12-31"
+    schema = sklar.Schema(
+        {
+            "start": sklar.Datetime("2021-01-01", last, calendar=[]),
+            "end": sklar.Datetime("2021-01-01", last, calendar=[]),
+            "net": sklar.Real(0, 5_000, decimals=2),
+            "gross": sklar.Real(0, 5_000, decimals=2),
+            "men": sklar.Integer(0, 30),
+            "women": sklar.Integer(0, 40),
+            "people": sklar.Integer(0, 80),
+            "bus": sklar.Boolean(),
+            "car": sklar.Boolean(),
+            "bike": sklar.Boolean(),
+            "size": sklar.Integer(1, 9, nullable=True),
+            "colour": sklar.Category(["red", "blue"], nullable=True),
+        },
+        rules=[
+            sklar.rules.AtMost(low="start", high="end"),
+            sklar.rules.AtMost(low="net", high="gross"),
+            sklar.rules.Sum(total="people", parts=["men", "women"], offset=1),
+            sklar.rules.OneHot(columns=["bus", "car", "bike"], at_most_one=True),
+            sklar.rules.Together(columns=["size", "colour"]),
+        ],
+    )
+    return sklar.fit(data, schema, epsilon=5.0, delta=1e-9)

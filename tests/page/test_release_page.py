@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 import sklar
 from sklar.lab.people import people_schema, people_table
+from sklar.page.document import build_page
 from sklar.page.embedded import read_block, read_facts
 from sklar.pipeline.bundle.keys import make_key
 from sklar.pipeline.model import Model
@@ -42,6 +43,12 @@ class Release:
     page: Path
 
 
+def limit_answers(patch: pytest.MonkeyPatch, *, columns: int = 60, pairs: int) -> None:
+    """Limit the questions that a page answers, which take most of the time to write it."""
+    patch.setattr("sklar.pipeline.release_page.answers.MAX_COLUMNS", columns)
+    patch.setattr("sklar.pipeline.release_page.answers.MAX_PAIRS", pairs)
+
+
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
     folder = tmp_path_factory.mktemp("release")
@@ -50,7 +57,9 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
     make_key(folder / "custodian.key")
     model.save(folder / "people.sklar")
     page = folder / "people.page.html"
-    model.page(page, ledger=folder / "people.ledger", sign=folder / "custodian.key", questions=[QUESTION])
+    with pytest.MonkeyPatch.context() as patch:
+        limit_answers(patch, pairs=8)
+        model.page(page, ledger=folder / "people.ledger", sign=folder / "custodian.key", questions=[QUESTION])
     return Release(folder, model, page)
 
 
@@ -83,7 +92,7 @@ def visit(browser: Browser) -> Generator[Visit]:
 
 def test_every_view_fits_every_width_and_axe_finds_nothing_serious(release: Release, visit: Visit) -> None:
     visit.open(release.page)
-    expect(visit.page.locator(".badge.good")).to_have_text("5 checks hold")
+    expect(visit.page.locator(".badge.good")).to_have_text("6 checks hold")
     for view in VIEWS:
         visit.go(view)
         for scheme in ("light", "dark"):
@@ -186,6 +195,18 @@ def test_a_changed_page_is_found(release: Release, visit: Visit) -> None:
     expect(visit.page.locator("#app")).to_contain_text("This page did not start")
 
 
+def test_a_claim_other_than_that_of_the_model_is_found(release: Release, visit: Visit) -> None:
+    whole = release.page.read_bytes()
+    facts = read_facts(whole)
+    place = release.folder / "doctored.html"
+    for epsilon, shown in ((3.0, "good"), (0.3, "wrong")):
+        facts["claim"]["epsilon"] = epsilon
+        place.write_bytes(build_page("people", facts, read_block(whole, "model")))
+        visit.page.goto("about:blank")
+        visit.open(place)
+        expect(visit.page.locator(f".badge.{shown}")).to_be_visible()
+
+
 def show_changed(release: Release, visit: Visit, whole: bytes, at: int) -> str:
     """Open the page with another letter or digit at a position; return what it shows as wrong."""
     place = release.folder / "changed.html"
@@ -199,7 +220,8 @@ def show_changed(release: Release, visit: Visit, whole: bytes, at: int) -> str:
     return " ".join(wrong.all_text_contents())
 
 
-def test_nothing_private_is_in_it_and_it_is_the_same_each_time(tmp_path: Path) -> None:
+def test_nothing_private_is_in_it_and_it_is_the_same_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit_answers(monkeypatch, columns=3, pairs=2)
     model = fit_odd("independent")
     for name in ("one", "two"):
         model.page(tmp_path / f"{name}.page.html", name="odd")
@@ -211,7 +233,10 @@ def test_nothing_private_is_in_it_and_it_is_the_same_each_time(tmp_path: Path) -
     assert read_block(page, "model") == (tmp_path / "odd.sklar").read_bytes()
 
 
-def test_models_that_browsers_cannot_draw_from_have_a_page_that_says_so(tmp_path: Path, visit: Visit) -> None:
+def test_models_that_browsers_cannot_draw_from_have_a_page_that_says_so(
+    tmp_path: Path, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit_answers(monkeypatch, columns=1, pairs=0)
     table = people_table(1_000).drop_columns(["admitted"])
     columns = {name: column for name, column in people_schema().items() if name != "admitted"}
     schema = sklar.Schema(columns, rules=people_schema().rules)

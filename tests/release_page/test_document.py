@@ -15,7 +15,8 @@ import pytest
 from sklar.page.document import build_page
 from sklar.page.embedded import read_block, read_facts
 from sklar.page.program import ENTRY, join_program, list_declared, order_modules, read_static
-from sklar.pipeline.release_page.facts import RULES, pack_grid
+from sklar.pipeline.release_page.described_rules import RULES
+from sklar.pipeline.release_page.facts import pack_grid
 from sklar.pipeline.release_page.pictures import compute_strengths
 from sklar.schema.numbers import Integer, Real
 

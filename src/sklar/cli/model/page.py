@@ -31,7 +31,7 @@ def command(
     name: Annotated[str | None, typer.Option("--name", help="Name of the release.")] = None,
     json: Json = False,
 ) -> None:
-    """Write a release as one page that shows, samples, answers and verifies.
+    """Write a release as one page, to look at, sample and verify.
 
     The page contains the model file and needs no installation and no network: any browser from 2023 on opens it. It
     shows every column and pair beside what was measured, draws rows, answers questions with intervals, and checks its

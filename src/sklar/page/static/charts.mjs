@@ -89,7 +89,7 @@ export function heatMap({ cells, xTicks = [], yTicks = [], label, signed = false
       return s("rect", { class: signed && value < 0 ? "cell less" : "cell more", "fill-opacity": share.toFixed(3), x: left + i * w, y: 8 + inner[1] - (j + 1) * t,
         width: w, height: t }, titles && s("title", {}, titles(i, j)));
     })),
-    spread(xTicks).map(([at, text]) => s("text", { class: "tick", x: left + inner[0] * at, y: height - bottom + 16 }, clip(text, 12))),
+    spread(xTicks).map(([at, text]) => s("text", { class: at > 0.97 ? "tick end" : "tick", x: left + inner[0] * at, y: height - bottom + 16 }, clip(text, 12))),
     sparse(yTicks, inner[1]).map(([at, text]) => s("text", { class: "tick end", x: left - 6, y: 12 + inner[1] * (1 - at) }, clip(text, 13))),
     s("text", { class: "name end", x: width - 8, y: height - 4 }, clip(`${xName} →`, 44)),
     s("text", { class: "name", x: 2, y: height - 4 }, clip(`↑ ${yName}`, 26)));

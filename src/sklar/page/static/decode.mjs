@@ -40,7 +40,7 @@ export function unpackFacts(facts) {
   return facts;
 }
 
-function roundHalfEven(x) {
+export function roundHalfEven(x) {
   const low = Math.floor(x), rest = x - low;
   return rest === 0.5 ? low + (Math.abs(low) % 2) : Math.round(x);
 }
@@ -129,7 +129,7 @@ function putOnRoundUnits(column, cells, drawn, rng) {
 
 function drawNumbers(column, cells, rng) {
   const drawn = column.grid.integer ? drawIntegers(column, cells, rng) : drawReals(column, cells, rng);
-  return column.round_units.length ? putOnRoundUnits(column, cells, drawn, rng) : drawn;
+  return column.round_units?.length ? putOnRoundUnits(column, cells, drawn, rng) : drawn;
 }
 
 export function isNumber(column) {

@@ -1,47 +1,15 @@
 // Draws rows: codes from the model, values inside their cells, declared columns from coordinates, rules by rejection.
 
-import { putTogether, takeApart } from "./calendar.mjs";
+import { assemble } from "./assemble.mjs";
 import { conditionTest } from "./conditions.mjs";
 import { decodeColumn } from "./decode.mjs";
 import { Generator } from "./random.mjs";
-import { computeColumns, makeRuleTest } from "./rules.mjs";
+import { makeRuleTest } from "./rules.mjs";
 
 export const BLOCK_ROWS = 65_536;
 const ROUNDS = 25;
 const MIN_REDRAW_ROWS = 10_000;
 const MAX_DRAWN = 4_000_000;
-
-// Returns declared columns from coordinates, and 1 for rows whose coordinates are inconsistent.
-function assemble(facts, drawn, rows, rng) {
-  const table = {}, bent = new Uint8Array(rows);
-  for (const part of facts.coordinates) if (part.part === "same") table[part.name] = drawn[part.name];
-  for (const [name, calendar] of Object.entries(facts.calendars)) {
-    table[name] = fromCalendar(calendar, drawn, rows, bent, rng);
-  }
-  computeColumns(facts, table, rows);
-  return { table, bent };
-}
-
-function fromCalendar(calendar, drawn, rows, bent, rng) {
-  const missing = drawn[calendar.names.line].null.slice(), parts = {};
-  for (const [part, name] of Object.entries(calendar.names)) {
-    const { data, null: absent } = drawn[name], first = part === "line" ? calendar.first_line : part === "hour" ? 0 : 1;
-    parts[part] = Float64Array.from(data, (x, i) => (absent[i] ? first : x));
-  }
-  const days = rng.fill(new Float64Array(rows)), times = rng.fill(new Float64Array(rows));
-  const ticks = putTogether(calendar, parts, days, times);
-  for (let i = 0; i < rows; i++) {
-    if (missing[i]) {
-      ticks[i] = 0;
-      continue;
-    }
-    const got = takeApart(calendar, ticks[i]);
-    for (const [part, name] of Object.entries(calendar.names)) {
-      if (drawn[name].null[i] || got[part] !== parts[part][i]) bent[i] = 1;
-    }
-  }
-  return { data: ticks, null: missing };
-}
 
 function copyRows(table, to, from, source) {
   for (const name of Object.keys(table)) {

@@ -1,5 +1,7 @@
 // Public rules on rows: which rows obey them. Each kind of rule here is checked as in Python.
 
+import { roundHalfEven } from "./decode.mjs";
+
 function equals(values, value) {
   if (values.labels) {
     const at = values.labels.indexOf(value);
@@ -31,9 +33,32 @@ const HOLDS = {
     const images = imagesOf(rule, table[rule.of], table[rule.column]), [of, column] = [table[rule.of], table[rule.column]];
     return (i) => column.null[i] || of.null[i] || !images.has(of.data[i]) || images.get(of.data[i]) === column.data[i];
   },
+  // A total is the sum of its parts, and null where one of them is.
+  sum(rule, table) {
+    const found = table[rule.column], want = addUp(rule, table);
+    return (i) => {
+      if (found.null[i] !== want.null[i]) return false;
+      if (found.null[i]) return true;
+      const sizes = [found, ...rule.parts.map(([name]) => table[name])].map((values) => Math.abs(values.data[i]));
+      const slack = rule.real ? 8 * ulp(Math.max(...sizes)) : 0;
+      return Math.abs(found.data[i] - want.data[i]) <= slack && found.data[i] >= rule.lower && found.data[i] <= rule.upper;
+    };
+  },
+  // One of the columns is set (or none may be); all are null or none is.
+  one_hot(rule, table) {
+    const columns = rule.columns.map((name) => table[name]);
+    return (i) => {
+      const nulls = columns.filter((values) => values.null[i]).length;
+      if (nulls) return nulls === columns.length;
+      const count = columns.filter((values, k) => values.data[i] === rule.switches[k]).length;
+      return count === 1 || (rule.at_most_one && count === 0);
+    };
+  },
+  together(rule, table) {
+    const columns = rule.columns.map((name) => table[name]);
+    return (i) => columns.every((values) => values.null[i]) || columns.every((values) => !values.null[i]);
+  },
 };
-
-export const RULE_KINDS = Object.keys(HOLDS);
 
 function ulp(x) {
   return x === 0 ? Number.MIN_VALUE : 2 ** (Math.floor(Math.log2(x)) - 52);
@@ -56,6 +81,10 @@ export function makeRuleTest(rules, table) {
 // Computes the columns that are functions of others, in order.
 export function computeColumns(facts, table, rows) {
   for (const rule of facts.computed) {
+    if (rule.kind === "sum") {
+      table[rule.column] = addUp(rule, table);
+      continue;
+    }
     const of = table[rule.of], column = facts.columns.find((one) => one.name === rule.column);
     const known = table[rule.column];
     const values = known ?? missingValues(column, rows), images = imagesOf(rule, of, values);
@@ -67,6 +96,21 @@ export function computeColumns(facts, table, rows) {
     }
     table[rule.column] = { ...values, data, null: missing };
   }
+}
+
+// Sums of decimal numbers are added as whole ones.
+function addUp(rule, table) {
+  const parts = rule.parts.map(([name, factor]) => [table[name], factor]), scale = 10 ** rule.digits;
+  const rows = parts[0][0].data.length, data = new Float64Array(rows), missing = new Uint8Array(rows);
+  for (let i = 0; i < rows; i++) {
+    let total = 0;
+    for (const [values, factor] of parts) {
+      total += factor * roundHalfEven(values.data[i] * scale);
+      missing[i] |= values.null[i];
+    }
+    data[i] = missing[i] ? 0 : (total + roundHalfEven(rule.offset * scale)) / scale;
+  }
+  return { data, null: missing };
 }
 
 function missingValues(column, rows) {

@@ -2,8 +2,9 @@
 // A check is { part, ok (true, false, or null if not checked), says }.
 
 import { recomputePrice } from "./epsilon.mjs";
-import { readArchive } from "./zip.mjs";
+import { gunzip, readArchive } from "./zip.mjs";
 
+const CLAIM_FACTS = ["epsilon", "delta", "accounting", "neighbours", "rows_per_person", "method"];
 const GENESIS = "0".repeat(64);
 const text = (bytes) => new TextDecoder().decode(bytes);
 
@@ -30,6 +31,7 @@ export async function verifyPage(parts) {
   const checks = [await attempt("page", () => checkPage(parts, manifest))];
   const { members, ...model } = await attempt("model file", () => checkModel(parts.model, manifest.members.model));
   checks.push(model);
+  if (members) checks.push(await attempt("claim", () => checkClaim(parts.facts, members)));
   if (members) checks.push(await attempt("price", () => checkPrice(members)));
   checks.push(parts.ledger ? await attempt("ledger", () => checkLedger(parts.ledger, members)) : notChecked("ledger", "This page has no extract of the ledger."));
   checks.push(await checkSignature(parts));
@@ -69,6 +71,14 @@ async function checkModel(bytes, expected) {
   if ((await digest(listing)) !== comment) wrong.push("manifest.json");
   if (wrong.length) return { part, ok: false, says: `Members do not match its manifest: ${wrong.slice(0, 3).join(", ")}.` };
   return { part, ok: true, members, says: `All ${members.size} members have the hashes of its manifest. SHA-256 of the file: ${found}.` };
+}
+
+// What the page shows as the claim is the claim in the model file.
+async function checkClaim(facts, members) {
+  const shown = JSON.parse(text(await gunzip(fromBase64(facts)))).claim, stated = JSON.parse(text(members.get("claim.json")));
+  const wrong = CLAIM_FACTS.filter((name) => shown[name] !== stated[name]);
+  if (wrong.length) return { part: "claim", ok: false, says: `The page shows another claim than the model file: ${wrong.join(", ")}.` };
+  return { part: "claim", ok: true, says: `The claim shown is that of the model file: epsilon = ${stated.epsilon} at delta = ${stated.delta}.` };
 }
 
 function checkPrice(members) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -12,13 +11,19 @@ from sklar.arrays import Floats
 from sklar.model.linked import LinkedModel
 from sklar.model.margins.margin import Margin
 from sklar.pipeline.model_file import Stored
+from sklar.pipeline.release_page.described_rules import (
+    RULES,
+    describe_computing,
+    describe_step,
+    why_rule_unsupported,
+    why_step_unsupported,
+)
 from sklar.schema.columns import Boolean, Column, Id, Ignore, Labels
 from sklar.schema.confirming import describe_column
 from sklar.schema.coordinates import CalendarPart, Coordinates, Same
 from sklar.schema.grid import Grid, Unit, get_ratio
 from sklar.schema.numbers import Datetime, Integer, Real
-from sklar.schema.rules import AtMost, Function, Never, Rule, computing_order
-from sklar.schema.table import Schema
+from sklar.schema.rules import Together, computing_order
 
 DRAWN_MODELS = ("VineModel", "IndependentModel")
 """Classes of models that the page can draw rows from."""
@@ -45,9 +50,13 @@ def describe_schema(stored: Stored) -> dict[str, Any]:
     return facts | {
         "calendars": {name: _describe_calendar(parts) for name, parts in by.dated.items()},
         "rules": [RULES[type(rule)](schema, rule) for rule in schema.rules],
-        "computed": [
-            _describe_function(schema, rule) for rule in computing_order(schema.rules) if isinstance(rule, Function)
+        "steps": [describe_step(by, step) for step in by.steps],
+        "together": [
+            [by.coordinate_of_column[name] for name in rule.columns]
+            for rule in schema.rules
+            if isinstance(rule, Together)
         ],
+        "computed": [describe_computing(schema, rule) for rule in computing_order(schema.rules)],
     }
 
 
@@ -60,11 +69,16 @@ def explain_unsupported(stored: Stored) -> str:
         return "rows of a person share one vote, so rows are drawn in proportion"
     if type(stored.model).__name__ not in DRAWN_MODELS:
         return f"a model of method '{stored.claim.method}' is not one that browsers can draw from"
-    if any(not isinstance(part, Same | CalendarPart) for part in by.parts):
-        return "some columns are computed from differences, ratios or choices"
-    wrong = [rule for rule in schema.rules if type(rule) not in RULES]
-    if wrong:
-        return f"it has the rule '{wrong[0].describe()}'"
+    reasons = [why_rule_unsupported(schema, rule) for rule in schema.rules]
+    reasons += [why_step_unsupported(by, step) for step in by.steps]
+    reasons += [
+        f"'{name}' is null together with others"
+        for rule in schema.rules
+        for name in rule.columns
+        if isinstance(rule, Together) and (name in by.dated or name not in by.coordinate_of_column)
+    ]
+    if wrong := next(filter(None, reasons), None):
+        return wrong
     for name, column in schema.items():
         if isinstance(column, Datetime) and (column.zone is not None or column.format is not None):
             return f"'{name}' has a time zone or a format of its own"
@@ -73,42 +87,11 @@ def explain_unsupported(stored: Stored) -> str:
     return ""
 
 
-def _describe_never(schema: Schema, rule: Never) -> dict[str, Any]:
-    return {"kind": "never", "pairs": [list(pair) for pair in rule.pairs]}
-
-
-def _describe_at_most(schema: Schema, rule: AtMost) -> dict[str, Any]:
-    real = isinstance(schema[rule.low], Real) or isinstance(schema[rule.high], Real)
-    return {"kind": "at_most", "low": rule.low, "high": rule.high, "at_least": rule.at_least, "at_most": rule.at_most,
-            "real": real}  # fmt: skip
-
-
-def _describe_function(schema: Schema, rule: Function) -> dict[str, Any]:
-    of = schema[rule.of]
-    parse: Callable[[str], Any] = str
-    if isinstance(of, Boolean):
-        parse = lambda key: key.lower() == "true"  # noqa: E731
-    elif isinstance(of, Datetime):
-        parse = of.tick
-    elif isinstance(of, Integer | Real):
-        parse = float
-    return {"kind": "function", "of": rule.of, "column": rule.column,
-            "pairs": [[parse(key), image] for key, image in rule.pairs]}  # fmt: skip
-
-
-RULES: dict[type[Rule], Callable[[Schema, Any], dict[str, Any]]] = {
-    Never: _describe_never,
-    AtMost: _describe_at_most,
-    Function: _describe_function,
-}
-"""The kinds of rules that the page checks, each with the function that describes it."""
-
-
 def _describe_coordinate(by: Coordinates, name: str, margin: Margin) -> dict[str, Any]:
     column, part = by.schema[name], by.by_name[name]
     units = [{"unit": _ratio(Fraction(repr(unit))), "share": share} for unit, share in margin.heaping]
     coarse = isinstance(column, Integer | Real) and bool(np.any(column.grid.widths != column.grid.step))
-    kind = "same" if isinstance(part, Same) else "calendar"
+    kind = "same" if isinstance(part, Same) else "part"
     return {"name": name, "part": kind, **_describe_column(column), "round_units": units if coarse else []}
 
 
