@@ -22,9 +22,8 @@ ROWS = {"age": [20, 30, 40] * 40, EVIL: ["a", "b", EVIL] * 40}
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One of each thing that a notebook can show, with a name and a label that would run."""
     draft = sklar.draft_schema(ROWS)
-    schema = (
-        draft.confirm("age", lower=0, upper=99, by=EVIL).confirm(EVIL, values=["a", "b", EVIL]).confirm("age", EVIL)
-    ).with_rules(())
+    schema = draft.confirm("age", lower=0, upper=99, by=EVIL).confirm(EVIL, values=["a", "b", EVIL])
+    schema = schema.confirm(*(question.column for question in schema.questions()))
     path = tmp_path_factory.mktemp("ledger") / "l.ledger"
     sklar.Ledger.create(path, name=EVIL, epsilon=3, delta=3e-9)
     model = sklar.fit(ROWS, schema, epsilon=1.0, ledger=path)
@@ -51,7 +50,7 @@ def test_everything_is_escaped_and_takes_the_colours_of_the_page(shown: dict[str
 
 
 def test_what_a_card_says(shown: dict[str, Any]) -> None:
-    assert "2 of them have facts that are not confirmed" in shown["draft"]._repr_html_()
+    assert "3 questions about columns and rules are open" in shown["draft"]._repr_html_()
     assert "are not confirmed" not in shown["schema"]._repr_html_()
     assert "integer from 0 to 99" in shown["model"]._repr_html_()
     assert "Left: one more fit" in shown["ledger"]._repr_html_()

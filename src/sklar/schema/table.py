@@ -120,7 +120,7 @@ class Schema(Mapping[str, Column]):
         rows = [(name, describe_column(column), describe_sources(column)) for name, column in self.items()]
         left = len(self.questions())
         unconfirmed = (
-            f"{left} of them have facts that are not confirmed: see questions() and confirm()." if left else ""
+            f"{left} questions about columns and rules are open: see questions() and confirm()." if left else ""
         )
         rules = notebook.bullets(f"rule {rule.kind}: {', '.join(rule.columns)}" for rule in self.rules)
         head = f"Schema of {len(self)} columns"

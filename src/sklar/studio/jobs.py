@@ -126,8 +126,8 @@ class StudioJob(Work):
     @property
     def time_left(self) -> str:
         """The time that the present pass or step still takes, in words; empty as long as it cannot be estimated."""
-        told = self.progress
-        fraction, passed = float(told["fraction"]), time.time() - float(told.get("since", math.inf))
+        now = self.progress
+        fraction, passed = float(now["fraction"]), time.time() - float(now.get("since", math.inf))
         if not MIN_FRACTION < fraction < 1 or passed < MIN_SECONDS:
             return ""
         left = passed * (1 - fraction) / fraction

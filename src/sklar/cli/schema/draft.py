@@ -25,7 +25,7 @@ from sklar.cli.terminal.progress import pass_bar
 @guarded
 @shared_options(read=reading)
 def command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The private table.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The private table, or a folder or database with two.")],
     output: Annotated[str, typer.Option("--output", "-o", metavar="TOML", help="The drafted schema; - prints it.")],
     sdv: Annotated[
         str | None, typer.Option("--sdv", metavar="JSON", help="SDV metadata, for the kinds of columns.")
@@ -57,7 +57,8 @@ def command(
     with pass_bar("reading rows") as progress:
         reading_rows = replace(read, progress=progress, table=None if sdv else read.table)
         draft = draft_schema(file, sdv=sdv, table=sdv_table, rows=rows, read=reading_rows)
-        shown = preview_table(file, draft, reading_rows, rows).to_dict() if preview and json else None
+        one_table = draft.person is None or draft.person.parents is None
+        shown = preview_table(file, draft, reading_rows, rows).to_dict() if preview and json and one_table else None
     if output == STANDARD_OUTPUT:
         show.line(draft.toml())
         show.note(draft.todo)

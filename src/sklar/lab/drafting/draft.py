@@ -26,6 +26,7 @@ from sklar.lab.drafting.keys import (
     repeats_evenly,
 )
 from sklar.lab.drafting.labels import draft_category, guess_category
+from sklar.lab.drafting.linked import find_tables, join_drafts
 from sklar.lab.drafting.moments import draft_datetime, guess_clock, guess_datetime
 from sklar.lab.drafting.ordered_words import guess_declared_order, guess_ordered_words
 from sklar.lab.drafting.persons import contains_names, guess_personal
@@ -80,7 +81,8 @@ def draft_schema(
     or, for bounds and lists of values, pays for it.
 
     Args:
-        data: A file, a data frame, or any object with the Arrow interface, as for `fit`.
+        data: A file, a data frame, or any object with the Arrow interface, as for `fit`. A folder, a database or a
+            mapping with two tables gives one schema of persons, if a key joins them.
         sdv: SDV metadata (a file, or the parsed JSON) whose kinds are kept; only domains are then read from the rows.
         table: The table in the metadata, if they have several.
         rows: Number of rows to read from the beginning.
@@ -90,6 +92,8 @@ def draft_schema(
         A Schema with `todo`, the list of what to check; writing it puts the notes next to the columns.
     """
 
+    if sdv is None and table is None and (linked := find_tables(data, read_options(read))):
+        return _draft_linked(linked, rows)
     kinds = _read_stated_kinds(sdv, table)
     head, more, first = first_rows(data, rows, read_options(read))
     profiles = [profile_column(name, head.column(i)) for i, name in enumerate(head.column_names)]
@@ -112,6 +116,17 @@ def draft_schema(
     found = find_relations(drafted, named_streams(0)("relations"))
     guesses = {n: guess.with_notes(*across.get(n, ())) for n, guess in guesses.items()}
     return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)), person, found)
+
+
+def _draft_linked(tables: Mapping[str, tuple[Any, ReadOptions]], rows: int) -> Draft:
+    """Draft two tables with a key between them as one schema of persons."""
+    joined, remark = join_drafts(
+        tables,
+        lambda data, read: draft_schema(data, rows=rows, read=read),
+        lambda data, read: first_rows(data, rows, read)[0],
+    )
+    guesses = {name: Guess(column=column, notes=joined.notes[name]) for name, column in joined.items()}
+    return Draft(guesses, (remark,), joined.person, joined.rules)
 
 
 def _require_header(profiles: Sequence[Profile]) -> None:

@@ -197,6 +197,6 @@ def plan(visit: Visit) -> Response:
         raise UsageError("write epsilons as 0.5, 1, 3") from None
     if not 0 < len(epsilons) <= MAX_EPSILONS:
         raise UsageError(f"enter one to {MAX_EPSILONS} epsilons, as 0.5, 1, 3")
-    asked = commands.FitForm(epsilon=epsilons[0], target=visit.text("target"))
-    visit.jobs.start(visit.table.name, commands.plan(visit.table, epsilons, (what, number), asked))
+    settings = commands.FitForm(epsilon=epsilons[0], target=visit.text("target"))
+    visit.jobs.start(visit.table.name, commands.plan(visit.table, epsilons, (what, number), settings))
     return go_to("t", visit.table.name, "budget", at="plan")

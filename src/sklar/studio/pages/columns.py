@@ -100,13 +100,13 @@ def page(visit: Visit) -> Response:
     if not (visit.folder.root / entry.schema).exists():
         return visit.show("columns.html", step="columns", schema=None, lines=lines, spent=spent_on(visit))
     schema = read_schema(visit)
-    asked = {question.column: question for question in schema.questions()}
+    open_questions = {question.column: question for question in schema.questions()}
     preview = preview_of(visit)
     rules = list_rules(schema)
     return visit.show(
-        "columns.html", step="columns", schema=schema, lines=lines, left=len(asked), preview=preview,
-        columns=[shown_column(schema, name, asked, (preview or {}).get("columns", {})) for name in schema],
-        rules=rules, remarks=schema.notes.get("", ()), kinds=tuple(KINDS), real=bool(asked or schema.notes),
+        "columns.html", step="columns", schema=schema, lines=lines, left=len(open_questions), preview=preview,
+        columns=[shown_column(schema, name, open_questions, (preview or {}).get("columns", {})) for name in schema],
+        rules=rules, remarks=schema.notes.get("", ()), kinds=tuple(KINDS), real=bool(open_questions or schema.notes),
         toml=schema.toml(), by=visit.form.get("by", entry.by), weights=WEIGHTS, untouched=_is_untouched(schema),
         keys=[name for name in schema if not schema[name].modelled], spent=spent_on(visit), seen=schema.fingerprint,
         orders=[name for name in schema.modelled if schema[name].kind in ORDERED_KINDS],
@@ -125,7 +125,9 @@ def preview_of(visit: Visit) -> dict[str, Any] | None:
     return None if found is None else found.get("preview")
 
 
-def shown_column(schema: Schema, name: str, asked: Mapping[str, Question], seen: Mapping[str, Any]) -> ShownColumn:
+def shown_column(
+    schema: Schema, name: str, open_questions: Mapping[str, Question], seen: Mapping[str, Any]
+) -> ShownColumn:
     """Return a column with its question, if it has one, and the fields of an edit."""
     column = schema[name]
     listed = tuple(
@@ -135,22 +137,22 @@ def shown_column(schema: Schema, name: str, asked: Mapping[str, Question], seen:
     )
     says = describe_column(column).removeprefix(column.kind).removesuffix(", may be missing").strip(" ,")
     return ShownColumn(
-        name=name, kind=column.kind, says=says, marks=describe_sources(column), question=asked.get(name),
+        name=name, kind=column.kind, says=says, marks=describe_sources(column), question=open_questions.get(name),
         nullable=getattr(column, "nullable", False), seen=seen.get(name, {}), fields=listed,
     )  # fmt: skip
 
 
 def list_rules(schema: Schema) -> list[ShownRule]:
     """Return the person if it is in question, all rules, and all steps."""
-    asked = {question.column: question for question in schema.questions()}
-    person = asked.get(PERSON) if PERSON not in schema else None
+    open_questions = {question.column: question for question in schema.questions()}
+    person = open_questions.get(PERSON) if PERSON not in schema else None
     found = [] if person is None else [ShownRule(name=PERSON, says=person.says, question=person, holds=True)]
     for number, rule in enumerate(schema.rules, 1):
-        question = asked.get(rule_name(number))
+        question = open_questions.get(rule_name(number))
         holds = rule.kind not in DEFAULT_NO
         found.append(ShownRule(name=rule_name(number), says=describe_rule(rule), question=question, holds=holds))
     for number, rule in enumerate(() if schema.person is None else schema.person.steps, 1):
-        question = asked.get(step_name(number))
+        question = open_questions.get(step_name(number))
         found.append(ShownRule(name=step_name(number), says=describe_step(rule), question=question, holds=True))
     return found
 
@@ -225,12 +227,12 @@ def answer_all(visit: Visit) -> Response:
 
 def _answer_columns(visit: Visit, schema: Schema, by: str) -> Schema:
     """Return the schema after the answers about columns; those that are right as they stand are confirmed at once."""
-    asked = {question.column for question in schema.questions()}
+    open_questions = {question.column for question in schema.questions()}
     right: list[str] = []
     done = schema
     for at, name in enumerate(schema):
         facts, way = _changed_facts(visit, schema, name, at), visit.text(f"way-{at}") or "yes"
-        ticked = f"tick-{at}" in visit.form and name in asked
+        ticked = f"tick-{at}" in visit.form and name in open_questions
         if not (facts or ticked):
             continue
         if facts and way == "yes":

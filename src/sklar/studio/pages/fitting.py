@@ -35,7 +35,7 @@ def fit(visit: Visit) -> Response:
     """Start a fit, after refusing what can be refused without it; the first one sets the cap."""
     entry = visit.table
     read_schema(visit).require_confirmed()
-    asked = commands.FitForm(
+    settings = commands.FitForm(
         epsilon=visit.number("epsilon", "epsilon"),
         delta=visit.number("delta", "delta") if visit.text("delta") else 1e-9,
         method=visit.text("method"),
@@ -45,11 +45,11 @@ def fit(visit: Visit) -> Response:
     )
     if visit.text("cap") and not (visit.folder.root / entry.ledger).exists():
         cap = visit.number("cap", "the cap")
-        if not 0 < asked.epsilon <= cap:
-            raise UsageError(f"the cap must be at least the epsilon of the fit: {cap:g} is below {asked.epsilon:g}")
+        if not 0 < settings.epsilon <= cap:
+            raise UsageError(f"the cap must be at least the epsilon of the fit: {cap:g} is below {settings.epsilon:g}")
         if (job := visit.jobs.running(entry.name)) is not None:
             raise UsageError(f"wait for this table or cancel its job: {job.label} is running")
         create_capped(visit, cap)
     visit.folder.require_ledger(entry)
-    visit.jobs.start(entry.name, commands.fit(entry, visit.folder.next_model(entry), asked))
+    visit.jobs.start(entry.name, commands.fit(entry, visit.folder.next_model(entry), settings))
     return go_to("t", entry.name, "fit")

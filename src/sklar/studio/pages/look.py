@@ -87,11 +87,11 @@ def sample(visit: Visit) -> Response:
     form = visit.text("form") or "csv"
     if form not in FORMS:
         raise UsageError("the format of a sample must be csv or parquet")
-    asked = commands.SampleForm(
+    settings = commands.SampleForm(
         rows=visit.whole("rows", "the number of rows"), seed=visit.whole("seed", "the seed"), given=given, form=form
     )
     number = visit.folder.next_sample(visit.table, visit.known_model)
-    visit.jobs.start(visit.table.name, commands.sample(visit.table, visit.known_model, number, asked))
+    visit.jobs.start(visit.table.name, commands.sample(visit.table, visit.known_model, number, settings))
     return _back(visit)
 
 

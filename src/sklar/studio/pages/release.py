@@ -46,11 +46,11 @@ def key(visit: Visit) -> Response:
 def release(visit: Visit) -> Response:
     """Write the report and the bundle, and verify it."""
     signed = visit.text("signed") == "yes" and (visit.folder.root / commands.KEY).exists()
-    asked = commands.ReleaseForm(
+    settings = commands.ReleaseForm(
         rows=visit.whole("rows", "the number of rows"), seed=visit.whole("seed", "the seed") or 0, signed=signed,
         reported=_reported(visit, visit.table.model(visit.known_model)),
     )  # fmt: skip
-    visit.jobs.start(visit.table.name, commands.release(visit.table, visit.known_model, asked))
+    visit.jobs.start(visit.table.name, commands.release(visit.table, visit.known_model, settings))
     return go_to("t", visit.table.name, "release", visit.known_model)
 
 
