@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from public_grid import read_task
 
+sys.path.pop(0)  # else `import ctgan` inside sdv finds the folder of that recipe
+
 PROMISE = "NO DP GUARANTEE: learns from the rows without noise"
 KINDS = {"category": "categorical", "ordinal": "categorical", "boolean": "boolean", "datetime": "datetime"}
 
