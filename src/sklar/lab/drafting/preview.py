@@ -22,7 +22,7 @@ from sklar.rows.sources.text import TextFile
 from sklar.sample.rng import named_streams
 from sklar.schema.columns import Boolean, Labels
 from sklar.schema.grid import RESOLUTIONS
-from sklar.schema.numbers import Datetime
+from sklar.schema.numbers import Datetime, Integer
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 
@@ -98,7 +98,9 @@ def _heights(table: ExactTable, name: str, known: Ints) -> tuple[float, ...]:
     if not len(known):
         return ()
     if name in table.numbers:
-        counts, _ = np.histogram(table.numbers[name][known], bins=BARS)
+        numbers = table.numbers[name][known]
+        whole = isinstance(column, Integer)
+        counts, _ = np.histogram(numbers, bins=min(BARS, int(np.ptp(numbers)) + 1) if whole else BARS)
     else:
         counts = np.bincount(np.asarray(table.codes[name])[known], minlength=column.value_cells)[:BARS]
     return tuple(round(float(count), 2) for count in counts / max(counts.max(), 1))
