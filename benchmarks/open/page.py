@@ -284,8 +284,8 @@ def _left_out(results: list[dict[str, Any]]) -> str:
     for tool in sorted(made - {OURS, FLOOR}):
         tables = sorted({one["table"] for one in results if one["tool"] == tool and one["status"] == "ok"})
         listed = sorted({one["epsilon"] or 0.0 for one in results if one["tool"] == tool})
-        at = ", ".join(f"{epsilon:g}" for epsilon in listed)
-        lines.append(f"* {TOOLS[tool].title}: run on {len(tables)} tables at epsilon {at}, and on no others.")
+        at = " at epsilon " + ", ".join(f"{epsilon:g}" for epsilon in listed) if TOOLS[tool].private else ""
+        lines.append(f"* {TOOLS[tool].title}: run{at} on {', '.join(tables)}; on no others.")
     for one in results:
         if one["status"] != "ok":
             why = f"exceeded {one['limit']:g} s" if one["status"] == "timeout" else "failed"
