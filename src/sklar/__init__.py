@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from sklar.lab.completing import complete
     from sklar.lab.demo import demo
     from sklar.lab.drafting.draft import draft_schema
+    from sklar.lab.entries.check import verify_entry
     from sklar.lab.evaluate import evaluate
     from sklar.lab.evaluation import Evaluation
     from sklar.lab.families import TablesEvaluation, evaluate_tables
@@ -112,6 +113,7 @@ _HOMES = {
     "sklar.lab.completing": "complete",
     "sklar.lab.demo": "demo",
     "sklar.lab.drafting.draft": "draft_schema",
+    "sklar.lab.entries.check": "verify_entry",
     "sklar.lab.evaluate": "evaluate",
     "sklar.lab.evaluation": "Evaluation",
     "sklar.lab.families": "TablesEvaluation evaluate_tables",
@@ -161,7 +163,7 @@ __all__ = [
     "read_ledger", "read_sdv", "risk", "rules", "scatter", "schema_from_sdv", "sdgym_functions", "serve_model", "split",
     "sweep",
     "synth", "synthcity_plugin", "tables_from_sdv", "to_sdv",
-    "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_ledger",
+    "tradeoff", "tradeoff_point", "truncation_levels", "verify", "verify_entry", "verify_ledger",
 ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ TWINS = {
     "compare": "compare", "audit": "audit", "methods": "list_methods", "schema draft": "draft_schema",
     "schema check": "check_schema", "schema confirm": "Schema.confirm", "schema pay": "pay",
     "ledger create": "Ledger.create", "ledger show": "read_ledger",
-    "ledger verify": "verify_ledger", "studio": "open_studio",
+    "ledger verify": "verify_ledger", "bench verify": "verify_entry", "studio": "open_studio",
 }  # fmt: skip
 SCHEMA = {"age": sklar.Integer(0, 99), "sex": sklar.Category(["F", "M"])}
 

@@ -48,6 +48,8 @@ NOT_RUN = {
     ("scale.md", "sklar fit people.parquet --spark"): "needs a cluster; tests/rows/spark fits with a local one",
     ("scale.md", "time = start"): FORMULA,
     ("studio.md", "pip install"): "stays until it is interrupted; tests/page walks through it in a browser",
+    ("vine.md", "KL(p || m) + sum_k"): "a formula",
+    ("vine.md", "1 / c = sum_k"): "a formula",
     ("vine.md", "prior = sklar.Prior("): "needs tables of another year; tests/pipeline/test_prior.py fits with such",
 }
 """Every block that is not run, by its page and how it begins, and why not."""
