@@ -116,6 +116,11 @@ def test_from_a_file_to_a_verified_release(
     finished(page, "drawing people-1")
     expect(page.get_by_role("tab", name="Claim and model")).to_have_attribute("aria-selected", "true")
     assert page.evaluate("document.querySelector('img.picture').naturalWidth > 100")
+    page.get_by_role("tab", name="Interactive page").click()
+    page.get_by_role("button", name="Make the page").click()
+    finished(page, "writing the page of people-1")
+    expect(page.get_by_role("link", name="Download people-1.page.html")).to_be_visible()
+    assert (tmp_path / "people-1.page.html").stat().st_size > 100_000
     page.get_by_role("tab", name="Synthetic rows").click()
     page.get_by_label("Rows", exact=True).fill("30")
     page.get_by_label("Conditions, one a line").fill("sex=F\nage=30..40")

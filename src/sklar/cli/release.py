@@ -24,6 +24,9 @@ def make_bundle(
     report: Annotated[
         str | None, typer.Option("--report", metavar="FILE", help="The public report, to be included.")
     ] = None,
+    page: Annotated[
+        bool, typer.Option("--page", help="Include the release as one interactive page; that takes about a minute.")
+    ] = False,
     name: Annotated[str | None, typer.Option("--name", help="Name of the release.")] = None,
     json: Json = False,
 ) -> None:
@@ -38,7 +41,7 @@ def make_bundle(
     """
     from sklar.pipeline.bundle.bundle import bundle
 
-    place = bundle(model, output, rows=rows, seed=seed, ledger=ledger, sign=sign, report=report, name=name)
+    place = bundle(model, output, rows=rows, seed=seed, ledger=ledger, sign=sign, report=report, page=page, name=name)
     signed = "signed" if sign is not None else "not signed"
     text = f"The release is in {place} ({signed}). Anyone can check it: sklar verify {place}"
     show.result(json, {"bundle": str(place), "signed": sign is not None}, text)

@@ -64,6 +64,7 @@ POSTS: dict[str, tuple[Page, Page]] = {
     "/t/{table}/look/{model}/sample": (look.sample, look.page),
     "/t/{table}/look/{model}/evaluate": (look.evaluate, look.page),
     "/t/{table}/look/{model}/picture": (look.picture, look.page),
+    "/t/{table}/look/{model}/page": (look.interactive_page, look.page),
     "/t/{table}/key": (release.key, release.page),
     "/t/{table}/release/{model}": (release.release, release.page),
     "/t/{table}/cancel": (history.cancel, history.page),

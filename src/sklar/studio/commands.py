@@ -116,10 +116,10 @@ def plan(entry: TableEntry, epsilons: Sequence[float], unit: tuple[str, int], fi
     return Work(kind="plan", label="checking and planning", commands=(check, tuple(words)))
 
 
-def fit(entry: TableEntry, model: int, asked: FitForm) -> Work:
+def fit(entry: TableEntry, model: int, settings: FitForm) -> Work:
     """Fit, write the public report and draw a few synthetic rows."""
     name = entry.model(model)
-    words = ["fit", entry.source, "-s", entry.schema, "-e", exact(asked.epsilon), *_settings(asked)]
+    words = ["fit", entry.source, "-s", entry.schema, "-e", exact(settings.epsilon), *_settings(settings)]
     words += ["--ledger", entry.ledger, *reading(entry), "-o", f"{name}.sklar"]
     page, rows = f"{name}.public.html", f"{name}.sample-1.csv"
     look = ("report", f"{name}.sklar", "-o", page)
@@ -137,14 +137,21 @@ def picture(entry: TableEntry, model: int) -> Work:
     return Work(kind="picture", label=f"drawing {name}", commands=(words,), outputs=(f"{name}.svg",))
 
 
-def sample(entry: TableEntry, model: int, number: int, asked: SampleForm) -> Work:
+def write_page(entry: TableEntry, model: int) -> Work:
+    """Write the release as one interactive page."""
+    name = entry.model(model)
+    words = ("page", f"{name}.sklar", "-o", f"{name}.page.html", "--ledger", entry.ledger)
+    return Work(kind="page", label=f"writing the page of {name}", commands=(words,), outputs=(f"{name}.page.html",))
+
+
+def sample(entry: TableEntry, model: int, number: int, settings: SampleForm) -> Work:
     """Draw rows."""
     name = entry.model(model)
-    output = f"{name}.sample-{number}.{asked.form}"
+    output = f"{name}.sample-{number}.{settings.form}"
     words = ["sample", f"{name}.sklar", "-o", output]
-    words += [] if asked.rows is None else ["-n", str(asked.rows)]
-    words += [] if asked.seed is None else ["--seed", str(asked.seed)]
-    words += [word for one in asked.given for word in ("--given", one)]
+    words += [] if settings.rows is None else ["-n", str(settings.rows)]
+    words += [] if settings.seed is None else ["--seed", str(settings.seed)]
+    words += [word for one in settings.given for word in ("--given", one)]
     return Work(kind="sample", label=f"sampling from {name}", commands=(tuple(words),), outputs=(output,))
 
 
@@ -166,27 +173,27 @@ def key() -> Work:
     return Work(kind="key", label="making a key", commands=(("key", KEY),), outputs=(KEY, f"{KEY}.pub"))
 
 
-def release(entry: TableEntry, model: int, asked: ReleaseForm) -> Work:
+def release(entry: TableEntry, model: int, settings: ReleaseForm) -> Work:
     """Bundle and verify, with the public report, which is written first if it does not exist."""
     name = entry.model(model)
     page, place = f"{name}.public.html", f"{name}.release.zip"
     report = ("report", f"{name}.sklar", "-o", page)
     words = ["bundle", f"{name}.sklar", "-o", place, "--ledger", entry.ledger, "--report", page]
-    words += ["--seed", str(asked.seed), *([] if asked.rows is None else ["-n", str(asked.rows)])]
-    words += ["--sign", KEY] if asked.signed else []
-    check = ["verify", place, "--ledger", entry.ledger, *(["--key", f"{KEY}.pub"] if asked.signed else [])]
+    words += ["--seed", str(settings.seed), *([] if settings.rows is None else ["-n", str(settings.rows)])]
+    words += ["--sign", KEY] if settings.signed else []
+    check = ["verify", place, "--ledger", entry.ledger, *(["--key", f"{KEY}.pub"] if settings.signed else [])]
     return Work(
-        kind="release", label=f"releasing {name}", outputs=(*(() if asked.reported else (page,)), place),
-        commands=(*(() if asked.reported else (report,)), tuple(words), tuple(check)),
+        kind="release", label=f"releasing {name}", outputs=(*(() if settings.reported else (page,)), place),
+        commands=(*(() if settings.reported else (report,)), tuple(words), tuple(check)),
     )  # fmt: skip
 
 
-def _settings(asked: FitForm, plan: bool = False) -> list[str]:
-    words = ["--delta", exact(asked.delta)]
-    words += ["--method", asked.method] if asked.method else []
-    words += ["--target", asked.target] if asked.target else []
-    words += ["--rows-per-person", str(asked.rows_per_person)] if asked.rows_per_person != 1 else []
-    return words + (["--check-share", exact(asked.check_share)] if asked.check_share and not plan else [])
+def _settings(settings: FitForm, plan: bool = False) -> list[str]:
+    words = ["--delta", exact(settings.delta)]
+    words += ["--method", settings.method] if settings.method else []
+    words += ["--target", settings.target] if settings.target else []
+    words += ["--rows-per-person", str(settings.rows_per_person)] if settings.rows_per_person != 1 else []
+    return words + (["--check-share", exact(settings.check_share)] if settings.check_share and not plan else [])
 
 
 def read_in_python(entry: TableEntry) -> str:
@@ -197,15 +204,15 @@ def read_in_python(entry: TableEntry) -> str:
     return f", read=sklar.ReadOptions({', '.join(f'{k}={v!r}' for k, v in given.items())})" if given else ""
 
 
-def fit_in_python(entry: TableEntry, name: str, asked: FitForm) -> list[str]:
+def fit_in_python(entry: TableEntry, name: str, settings: FitForm) -> list[str]:
     """Return the lines of Python that fit and save."""
-    more: dict[str, Any] = {"method": asked.method, "target": asked.target, "check_share": asked.check_share}
-    more |= {} if asked.rows_per_person == 1 else {"rows_per_person": asked.rows_per_person}
+    more: dict[str, Any] = {"method": settings.method, "target": settings.target, "check_share": settings.check_share}
+    more |= {} if settings.rows_per_person == 1 else {"rows_per_person": settings.rows_per_person}
     words = "".join(f", {key}={value!r}" for key, value in more.items() if value)
     return [
         "import sklar",
-        f"model = sklar.fit({entry.source!r}, {entry.schema!r}, epsilon={exact(asked.epsilon)}, "
-        f"delta={exact(asked.delta)}, ledger={entry.ledger!r}{words}{read_in_python(entry)})",
+        f"model = sklar.fit({entry.source!r}, {entry.schema!r}, epsilon={exact(settings.epsilon)}, "
+        f"delta={exact(settings.delta)}, ledger={entry.ledger!r}{words}{read_in_python(entry)})",
         f'model.save("{name}.sklar")',
         f'model.report("{name}.public.html")',
         f'model.sample_to("{name}.sample-1.csv", {PREVIEW_ROWS}, seed=1)',

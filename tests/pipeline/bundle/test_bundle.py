@@ -450,3 +450,19 @@ def test_every_changed_bit_of_a_small_archive_is_found_and_its_part_named(tmp_pa
         with pytest.raises(BundleError) as caught:
             read_archive(tmp_path / "x.zip")
         assert caught.value.part in {MANIFEST, "directory", *parts}, (at, caught.value.part)
+
+
+@pytest.mark.slow
+def test_the_interactive_page_is_part_of_a_bundle_and_another_one_is_found(place: Path) -> None:
+    paged = place / "paged.zip"
+    done = CliRunner().invoke(
+        app,
+        ["bundle", str(place / "m.sklar"), "-o", str(paged), "-n", "60", "--ledger", str(place / "t.ledger"), "--page"],
+    )
+    assert done.exit_code == 0, done.output
+    found = sklar.verify(paged)
+    assert found.ok and found["page.html"].ok and "byte for byte" in found["page.html"].says
+    page = members(paged)["page.html"]
+    forged = page.replace(b"</body>", b"<p>Epsilon is 0.1.</p></body>")
+    assert forged != page
+    assert wrong(sklar.verify(repacked(place, {"page.html": forged}))) == {"page.html"}

@@ -19,11 +19,13 @@ from sklar.pipeline.bundle.extract import extract_ledger
 from sklar.pipeline.bundle.keys import signature
 from sklar.pipeline.model import Model, load
 from sklar.pipeline.model_file import Stored, write_model
+from sklar.pipeline.release_page.gather import make_page
 from sklar.pipeline.sampling.write import SampleRequest, has_two_tables, sample_to_file
 
 MODEL = "model.sklar"
 LEDGER = "ledger.jsonl"
 REPORT = "report.html"
+PAGE = "page.html"
 Place = str | PathLike[str]
 
 
@@ -36,6 +38,7 @@ def bundle(
     ledger: Place | None = None,
     sign: Place | None = None,
     report: Place | None = None,
+    page: bool = False,
     name: str | None = None,
 ) -> Path:
     """Write a release: model, synthetic rows, claim, dictionary, metadata, ledger extract, manifest and signature.
@@ -50,6 +53,7 @@ def bundle(
         ledger: The ledger the fit was charged to; its lines up to the end of the fit are included.
         sign: A private key of `sklar key`.
         report: The page that `model.report` wrote for this model, to be included.
+        page: Whether to include the release as one interactive page, as `model.page` writes it; that takes a while.
         name: Name of the release; by default that of the file.
 
     Returns:
@@ -63,15 +67,25 @@ def bundle(
     stored = stored_of(fitted)
     title = name or place.name.removesuffix(".zip").removesuffix(".release") or "release"
     count = _default_rows(fitted) if rows is None else rows
-    page = {} if report is None else {REPORT: _public_page(report, fitted)}
+    pages: dict[str, Content] = {} if report is None else {REPORT: _public_page(report, fitted)}
     lines = None if ledger is None else extract_ledger(ledger, stored)
     with tempfile.TemporaryDirectory() as folder:
-        members = {**members_of(stored, title, count, seed, Path(folder), lines), **page}
+        if page:
+            pages[PAGE] = interactive_page(stored, title, lines, Path(folder))
+        members = {**members_of(stored, title, count, seed, Path(folder), lines), **pages}
         manifest = manifest_of(members, release_facts(stored, {"name": title, "rows": count, "seed": seed}))
         signed = {} if sign is None else {SIGNATURE: signature(manifest, sign)}
         with atomic_file(place) as file:
             file.writelines(archive_pieces({MANIFEST: manifest, **signed, **members}))
     return place
+
+
+def interactive_page(stored: Stored, name: str, lines: bytes | None, folder: Path) -> bytes:
+    """Return the release as one page, with these lines of the ledger: the same bytes for the same release."""
+    extract = folder / "extract.jsonl"
+    if lines is not None:
+        extract.write_bytes(lines)
+    return make_page(stored, title=name, ledger=None if lines is None else extract)
 
 
 def _default_rows(model: Model) -> int:

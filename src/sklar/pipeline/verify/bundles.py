@@ -20,7 +20,15 @@ from sklar.pipeline.bundle.archive import (
     manifest_of,
     read_archive,
 )
-from sklar.pipeline.bundle.bundle import LEDGER, MODEL, REPORT, members_of, release_facts
+from sklar.pipeline.bundle.bundle import (
+    LEDGER,
+    MODEL,
+    PAGE,
+    REPORT,
+    interactive_page,
+    members_of,
+    release_facts,
+)
 from sklar.pipeline.bundle.documents import SyntheticTable, synthetic_tables
 from sklar.pipeline.bundle.keys import fingerprint, read_public_key, signed_by
 from sklar.pipeline.model_file import Stored, read_model
@@ -72,6 +80,7 @@ def verify_bundle(
         checks.append(check_members(stored, here[MODEL]))
         checks += _parts(stored, archive, Path(folder), here.get(LEDGER))
         checks += [_report(stored, archive)] if REPORT in archive.members else []
+        checks += [_page(stored, archive, Path(folder))] if PAGE in archive.members else []
     if rows is not None and seed is not None:
         checks.append(check_rows(stored, rows, seed, given))
     return Verified(file=name, checks=tuple(checks))
@@ -87,6 +96,20 @@ def _report(stored: Stored, archive: Archive) -> Check:
         return Check(part=REPORT, ok=True, says="Recomputed from the model it is the same, byte for byte.")
     says = f"It is not the page that `sklar report` makes of this model.{versions_hint(stored)}"
     return Check(part=REPORT, ok=False, says=says)
+
+
+def _page(stored: Stored, archive: Archive, folder: Path) -> Check:
+    """Check that the interactive page is made of this model and this ledger: another one could run anything."""
+    lines = archive.read(LEDGER) if LEDGER in archive.members else None
+    try:
+        page = interactive_page(stored, archive.manifest["name"], lines, folder)
+    except (SklarError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return Check(part=PAGE, ok=False, says="This model has no page, so this is not one.")
+    if checksum_of(page) == archive.members[PAGE].checksum:
+        return Check(part=PAGE, ok=True, says="Made again from the model it is the same, byte for byte.")
+    return Check(
+        part=PAGE, ok=False, says=f"It is not the page that `sklar page` makes of this model.{versions_hint(stored)}"
+    )
 
 
 def _signature(archive: Archive, expected: Any) -> Check:
@@ -121,7 +144,7 @@ def _parts(stored: Stored, archive: Archive, folder: Path, ledger: Path | None) 
         return [Check(part=MANIFEST, ok=False, says="It does not state how the rows were drawn.")]
     if manifest_of(found, release_facts(stored, manifest)) != archive.read(MANIFEST):
         return [Check(part=MANIFEST, ok=False, says="Its content is not that of this release.")]
-    strange = sorted((set(found) - {REPORT}) ^ set(made))
+    strange = sorted((set(found) - {REPORT, PAGE}) ^ set(made))
     if strange:
         return [Check(part=strange[0], ok=False, says="A bundle of this model does not have it, or it is missing.")]
     wrong = {name for name, content in made.items() if name != MODEL and checksum_of(content) != found[name]}

@@ -34,6 +34,7 @@ def page(visit: Visit) -> Response:
         commands=(
             commands.typed(["report", f"{name}.sklar", "-o", f"{name}.public.html"]),
             *commands.evaluate(entry, number, "").typed,
+            *commands.write_page(entry, number).typed,
             *commands.picture(entry, number).typed,
             *(samples[0] if samples else _example(visit, number)).typed,
         ),
@@ -42,6 +43,7 @@ def page(visit: Visit) -> Response:
             f'model = sklar.load("{name}.sklar")',
             "print(model.claim)",
             f'model.report("{name}.public.html")',
+            f'model.page("{name}.page.html", ledger={entry.ledger!r})',
             f'model.plot("{name}.svg")',
             'table = model.sample(1_000, seed=7, given={"sex": "F"})',
             f'sklar.evaluate({entry.source!r}, "{name}.synthetic.csv", {entry.schema!r}, claim=model.claim'
@@ -65,7 +67,8 @@ def claim_of(visit: Visit, name: str) -> str | None:
 
 
 def _files(name: str) -> dict[str, str]:
-    return {"public": f"{name}.public.html", "custodian": f"{name}.custodian.html", "picture": f"{name}.svg"}
+    kinds = {"public": "public.html", "custodian": "custodian.html", "page": "page.html", "picture": "svg"}
+    return {kind: f"{name}.{ending}" for kind, ending in kinds.items()}
 
 
 def _example(visit: Visit, number: int) -> commands.Work:
@@ -98,6 +101,12 @@ def sample(visit: Visit) -> Response:
 def evaluate(visit: Visit) -> Response:
     """Compare with the real rows, for the custodian."""
     visit.jobs.start(visit.table.name, commands.evaluate(visit.table, visit.known_model, visit.text("target")))
+    return _back(visit)
+
+
+def interactive_page(visit: Visit) -> Response:
+    """Write the release as one interactive page."""
+    visit.jobs.start(visit.table.name, commands.write_page(visit.table, visit.known_model))
     return _back(visit)
 
 
