@@ -42,7 +42,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import block_diag, solve
+from scipy.linalg import LinAlgError, block_diag, cho_factor, cho_solve
 
 from sklar.arrays import Floats, Ints
 from sklar.counting.code_table import CodeTable
@@ -56,6 +56,8 @@ DIVERGENCE_INFLATION = 25.0
 """Multiple of D for which weights are chosen: an error of five typical ones in a single direction. A larger value
 follows the measurements, and their noise, where S would do; a smaller one trusts S. From 9 to 160 the errors of linear
 coefficients of 25,000 rows at epsilon 3 grow by a quarter, and the intervals with them."""
+MIN_RECIPROCAL_CONDITION = 1e-13
+"""Systems below this reciprocal condition number are solved by least squares: Cholesky's solution would be rounding."""
 MAX_SMOOTH_DEVIATION = 3.0
 """Standard deviations by which a measurement may differ from the Gaussian copula before the model is used instead. On
 two tables of people, where a Gaussian copula is wrong, always using it doubled the errors of correlations."""
@@ -173,11 +175,26 @@ def _combine_statistics(
     squared_deviation = max(float(noise.sum()), float(np.sum((released - expected) ** 2)))
     divergence = squared_deviation / max(float(gram.diagonal()[: len(noise)].sum() - expected @ expected), 1e-300)
     ridge = np.diag(np.concatenate([noise, *single]) / (DIVERGENCE_INFLATION * divergence))
-    weights = solve(gram + ridge, extended @ (every.T @ psi.T) / codes.rows, assume_a="pos")[: len(noise)]
+    weights = solve_semidefinite(gram + ridge, extended @ (every.T @ psi.T) / codes.rows)[: len(noise)]
     return _Combination(
         at_rows=(functions @ (projection.T @ weights)).T, mean=released @ weights, noise=noise @ weights**2,
         divergence=divergence,
     )  # fmt: skip
+
+
+def solve_semidefinite(matrix: Floats, right: Floats) -> Floats:
+    """Solve a symmetric system; where it is (nearly) singular, return the shortest solution in least squares.
+
+    Bins that are known without noise and measured by several tables make such systems.
+    """
+    try:
+        factor = cho_factor(matrix)
+        pivots = np.diagonal(factor[0])
+        if (pivots.min() / pivots.max()) ** 2 > MIN_RECIPROCAL_CONDITION:
+            return np.asarray(cho_solve(factor, right))
+    except LinAlgError:
+        pass
+    return np.asarray(np.linalg.lstsq(matrix, right, rcond=MIN_RECIPROCAL_CONDITION)[0], dtype=np.float64)
 
 
 def _covers_all_pairs(usable: Sequence[LinearStatistic], columns: Sequence[str]) -> bool:
