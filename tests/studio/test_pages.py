@@ -282,8 +282,10 @@ def test_a_file_is_read_in_another_way_as_long_as_nothing_was_answered(client: T
     assert send(client, "/t/t/reading", delimiter=";", encoding="", null_values="NA,?", other="x")[0] == 303
     wait(client, folder)
     assert StudioFolder(folder).table("t").reading == {"delimiter": ";", "null_values": "NA,?"}
+    job = Jobs(StudioFolder(folder)).latest("t")
+    assert job is not None and job.state == "done", job and (job.state, job.says, job.codes)
     shown = client.get("/t/t/columns").text
-    assert 'value="NA,?"' in shown and "--null-value NA" in shown and "Done." in shown
+    assert [text for text in ('value="NA,?"', "--null-value NA", "Done.") if text not in shown] == []
 
 
 def test_a_table_is_forgotten_as_long_as_nothing_was_spent(client: TestClient, folder: Path) -> None:
