@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import sys
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import sklar
 from sklar.errors import SklarError
@@ -81,13 +83,17 @@ def _inside(column: Any, value: Any) -> bool:
 
 @contextlib.contextmanager
 def full_disk(size: int) -> Iterator[None]:
-    """As if the disk were full: no file can grow beyond `size` bytes."""
+    """As if the disk were full: no file can grow beyond `size` bytes.
+
+    Modules that are imported first in here keep no bytecode: it would be cut, and read by every later test.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with patch.object(sys, "dont_write_bytecode", True), patch.dict(os.environ, PYTHONDONTWRITEBYTECODE="1"):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def names_in(folder: Path) -> set[str]:
