@@ -132,7 +132,7 @@ def test_one_at_a_time_and_a_cancelled_fit_is_taken_up(jobs: Jobs, folder: Path)
     jobs.again(job)
     job = ended(jobs)
     assert job.state == "done" and all_closed(folder, number) and jobs.has_made(f"t-{number}.sklar")
-    assert {"what", "fraction"} == set(job.progress)
+    assert {"what", "fraction", "since"} == set(job.progress)
 
 
 @pytest.mark.slow
