@@ -38,7 +38,7 @@ def test_it_opens_once_serves_and_ends(tmp_path: Path) -> None:
         cookie = (entered.getheader("set-cookie") or "").split(";")[0]
         connection.close()
         connection.request("GET", "/", headers={"cookie": cookie})
-        assert b"Tables of this folder" in connection.getresponse().read()
+        home = connection.getresponse().read()
         connection.close()
         note = tmp_path / ".sklar-studio" / "studio.json"
         assert note.stat().st_mode & 0o777 == 0o600 and json.loads(note.read_text())["pid"] == process.pid
@@ -46,6 +46,7 @@ def test_it_opens_once_serves_and_ends(tmp_path: Path) -> None:
         assert second.returncode == 0 and json.loads(second.stdout)["address"] == address
         process.send_signal(signal.SIGINT)
         assert process.wait(300) == 0 and note.read_text() == ""
+    assert b"Make a table of people safe to share" in home
 
 
 def test_the_token_is_in_no_command_line_and_nothing_unexpected_at_the_terminal(tmp_path: Path) -> None:
