@@ -78,7 +78,7 @@ def as_frame(table: Any) -> pd.DataFrame:
     return table.to_pandas() if isinstance(table, pa.Table) else table
 
 
-def tell(found: sklar.Attack) -> None:
+def tell(found: sklar.results.Attack) -> None:
     for number in found.numbers:
         control = "-" if number.control is None else f"{number.control.value:.3f}"
         attack = number.attack
@@ -113,7 +113,7 @@ def overfitted() -> None:
     ]
     for name, method, options in runs:
         with Clock() as clock:
-            found = sklar.attack_method("shadow", method, some, schema, profile="quick", sensitive="age", **options)
+            found = sklar.lab.attack_method("shadow", method, some, schema, profile="quick", sensitive="age", **options)
         print(f"shadow models, quick profile, {name}: {clock.wall:.0f} s")
         tell(found)
 
@@ -129,7 +129,7 @@ def strangers() -> None:
         synthetic = method(real, 8_000, 3)
         tell(sklar.attack("membership", real, synthetic, schema, held, iterations=10))
         tell(sklar.attack("copies", real, synthetic, schema, held))
-        tell(sklar.attack_method("shadow", method, some, schema, profile="quick", sensitive="age", workers=1))
+        tell(sklar.lab.attack_method("shadow", method, some, schema, profile="quick", sensitive="age", workers=1))
 
 
 def confirmed(schema: sklar.Schema) -> sklar.Schema:
@@ -148,7 +148,7 @@ def simulated() -> None:
     real = simulated_table("train")
     levels = [int(x) for x in option("--levels", "1,2,5,10,11,12,13,15,16,17,18,19,20").split(",")]
     with Clock() as clock:
-        found = sklar.attack_method(
+        found = sklar.lab.attack_method(
             "attribute", "tvine", real, sklar.draft_schema(real), profile=option("--profile", "paper"),
             sensitive=["X1", "X6", "X11"], levels=levels, workers=int(option("--workers", "2")),
             settings={**tvine(["X1"]), "selection": option("--selection", "aic")},
@@ -165,7 +165,7 @@ def simulated_gain() -> None:
     real = simulated_table("train")
     levels = [int(x) for x in option("--levels", "1,10,16,18,20").split(",")]
     with Clock() as clock:
-        found = sklar.attack_method(
+        found = sklar.lab.attack_method(
             "shadow", "tvine", real, sklar.draft_schema(real), profile=option("--profile", "quick"),
             targets=[202, 843, 123], levels=levels, settings=tvine(["X1"]), workers=int(option("--workers", "2")),
             progress=progress,
@@ -191,7 +191,7 @@ def _support2(kind: str) -> None:
     real, level, profile = prepare.support2()[0], int(option("--level", "1")), option("--profile", "paper")
     extra = {"state": option("--state", "")} if "--state" in sys.argv else {}
     with Clock() as clock:
-        found = sklar.attack_method(
+        found = sklar.lab.attack_method(
             kind, "tvine", real, sklar.draft_schema(real), profile=profile, sensitive=["totcst", "crea"],
             random_targets=4, settings={**tvine(["totcst", "crea"]), "level": level}, progress=progress, **extra,
         )  # fmt: skip

@@ -106,7 +106,7 @@ class Tally:
     rejected: list[bool] = field(default_factory=list)
     any_draw: list[float] = field(default_factory=list)
 
-    def add(self, found: sklar.Estimated, truth: float, real: float, spread: float) -> None:
+    def add(self, found: sklar.results.Estimated, truth: float, real: float, spread: float) -> None:
         """Truth and real rows on Fisher's scale for correlations."""
         if found.value is None or found.low is None or found.high is None:
             self.held.append(False)

@@ -82,7 +82,8 @@ def health(path: str, seed: int) -> dict[str, float]:
     person = sklar.Person(
         key="id", rows=5, order="year", static=["female", "edlevel"],
         steps=[
-            sklar.AtMost(low="previous year", high="year", at_least=1), sklar.AtMost(low="previous age", high="age"),
+            sklar.rules.AtMost(low="previous year", high="year", at_least=1),
+            sklar.rules.AtMost(low="previous age", high="age"),
         ],
     )  # fmt: skip
     real = csv.read_csv(path, convert_options=csv.ConvertOptions(include_columns=names))
@@ -124,8 +125,8 @@ def trial(patients: int, seed: int) -> dict[str, float]:
         "id": sklar.Id(), "visit": sklar.Integer(0, 4), "arm": sklar.Category(["placebo", "drug"]),
         "pressure": sklar.Integer(80, 200),
     }  # fmt: skip
-    ordered = sklar.AtMost(low="previous visit", high="visit", at_least=1)
-    bounded = sklar.AtMost(low="previous pressure", high="pressure", at_least=-40)
+    ordered = sklar.rules.AtMost(low="previous visit", high="visit", at_least=1)
+    bounded = sklar.rules.AtMost(low="previous pressure", high="pressure", at_least=-40)
     found: dict[str, float] = {}
     for name, rules in (("steps as they are", [ordered]), ("steps bounded", [ordered, bounded])):
         person = sklar.Person(key="id", rows=5, order="visit", static=["arm"], steps=rules)
@@ -170,10 +171,10 @@ def broken_steps(table: pa.Table, person: sklar.Person) -> int:
     same = values[person.key][1:] == values[person.key][:-1]
     broken = np.zeros(len(same), bool)
     for rule in person.steps:
-        if isinstance(rule, sklar.AtMost):
+        if isinstance(rule, sklar.rules.AtMost):
             now = values[rule.high][1:]
             broken |= now - values[rule.low.removeprefix("previous ")][:-1] < (rule.at_least or 0)
-        elif isinstance(rule, sklar.Never):
+        elif isinstance(rule, sklar.rules.Never):
             before = [values[name.removeprefix("previous ")][:-1] == value for name, value in rule.pairs]
             broken |= np.logical_and.reduce(before)
     return int((same & broken).sum())

@@ -44,7 +44,7 @@ class Competitor:
 
     @property
     def told(self) -> dict[str, Any]:
-        """What `sklar.attack_method` is given."""
+        """What `sklar.lab.attack_method` is given."""
         settings = {} if self.epsilon is None else {"epsilon": self.epsilon, "delta": 0.0}
         return {"peers": {self.name: self.command}, "settings": settings}
 

@@ -34,7 +34,7 @@ def main() -> None:
     rows, drawn = len(tables.train), dict[str, dict[str, list[float]]]()
     for method in ("tvine", "rvine", "rvine-star1"):
         model = sklar.fit(tables.train, tables.schema, method=method, no_guarantee=True, **tables.settings(method))
-        made = [sklar.at_level(model, level).sample(rows, seed=0, iid=True).to_pandas() for level in asked.levels]
+        made = [sklar.lab.at_level(model, level).sample(rows, seed=0, iid=True).to_pandas() for level in asked.levels]
         found = np.array([measured(tables.train, table, tables.schema) for table in made])
         drawn[method] = {name: found[:, at].tolist() for at, name in enumerate(NAMES)}
         print(f"{method}\n{heading(asked.levels)}")

@@ -113,7 +113,7 @@ def utility(tables: Tables, levels: Sequence[int], sets: int, method: str = "tvi
     model = sklar.fit(tables.train, tables.schema, method=method, no_guarantee=True, **settings)
     out: dict[int, Any] = {}
     for level in levels:
-        cut = sklar.at_level(model, level)
+        cut = sklar.lab.at_level(model, level)
         drawn = (cut.sample(len(tables.train), seed=seed, iid=True).to_pandas() for seed in range(sets))
         out[level] = np.median([forest_auc(table, tables.test, seed) for seed, table in enumerate(drawn)], axis=0)
     return out
@@ -140,7 +140,7 @@ def competing_auc(tables: Tables, asked: argparse.Namespace, competitor: Competi
 
 def competing_attributes(tables: Tables, asked: argparse.Namespace, competitor: Competitor) -> Mapping[str, float]:
     """MAB and WCAB of every sensitive column, of a competitor."""
-    found = sklar.attack_method(
+    found = sklar.lab.attack_method(
         "attribute", competitor.name, tables.train, tables.schema, profile=asked.profile,
         sensitive=list(tables.sensitive), workers=asked.workers, **competitor.told,
     )  # fmt: skip
@@ -153,7 +153,7 @@ def competing_gains(tables: Tables, asked: argparse.Namespace, column: str, comp
     if asked.quick and competitor.name == "ctgan":
         return [float("nan")]
     fewer: dict[str, Any] = _few_games(tables, column) if asked.quick else {}
-    found = sklar.attack_method(
+    found = sklar.lab.attack_method(
         "shadow", competitor.name, tables.train, tables.schema, profile=asked.profile, sensitive=[column],
         workers=asked.workers, **competitor.told, **fewer,
     )  # fmt: skip
@@ -171,7 +171,7 @@ def attributes(
 ) -> Mapping[str, list[float]]:
     """MAB and WCAB of every sensitive column over the levels, as {"X1.mab": [...]}."""
     settings = tables.settings(method, **more)
-    found = sklar.attack_method(
+    found = sklar.lab.attack_method(
         "attribute", method, tables.train, tables.schema, profile=asked.profile, levels=list(levels),
         sensitive=list(tables.sensitive), settings=settings, workers=asked.workers,
     )  # fmt: skip
@@ -184,7 +184,7 @@ def privacy_gains(
 ) -> dict[int, list[float]]:
     """Privacy gain by level: of every game with targets that lie far out in the column, and with random ones."""
     fewer: dict[str, Any] = _few_games(tables, column) if asked.quick else {}
-    found = sklar.attack_method(
+    found = sklar.lab.attack_method(
         "shadow", method, tables.train, tables.schema, profile=asked.profile, levels=list(levels), sensitive=[column],
         settings=tables.settings(method), workers=asked.workers, **fewer,
     )  # fmt: skip

@@ -28,7 +28,7 @@ MARGINS = {"simulated": ("X1", "X11", "X20"), "support2": ("age", "aps", "surv2m
 def drawn(tables: Tables, levels: list[int], **more: Any) -> dict[str, pd.DataFrame]:
     """Synthetic rows of the C-vine, by level."""
     model = sklar.fit(tables.train, tables.schema, method="tvine", no_guarantee=True, **tables.settings(**more))
-    return {f"level {t}": sklar.at_level(model, t).sample(4_000, seed=0).to_pandas() for t in levels}
+    return {f"level {t}": sklar.lab.at_level(model, t).sample(4_000, seed=0).to_pandas() for t in levels}
 
 
 def main() -> None:

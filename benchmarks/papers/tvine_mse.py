@@ -16,7 +16,7 @@ def main() -> None:
     """Print the mean error of outlying and random targets, and draw errors and mean coefficients as box plots."""
     asked = arguments(__doc__, (1, 10, 17, 20))
     tables = TABLES[asked.table]()
-    found = sklar.attack_method(
+    found = sklar.lab.attack_method(
         "attribute", "tvine", tables.train, tables.schema, profile=asked.profile, levels=asked.levels,
         sensitive=list(tables.sensitive), settings=tables.settings(), workers=asked.workers,
     )  # fmt: skip

@@ -61,7 +61,8 @@ def main() -> None:
     for name in tables.sensitive:
         privacy = {level: -mab for level, mab in zip(asked.levels, found[f"{name}.mab"], strict=True)}
         picked = [
-            sklar.choose_level(privacy, {level: float(useful[level][at]) for level in asked.levels}) for at in (0, 1)
+            sklar.lab.choose_level(privacy, {level: float(useful[level][at]) for level in asked.levels})
+            for at in (0, 1)
         ]
         print(
             f"level picked by PU_t with a = 1/2 for {name}: {picked[0]} (0/1 predictions), {picked[1]} (probabilities)"

@@ -47,7 +47,7 @@ def private_point(tables: Tables, asked: argparse.Namespace, kind: str, column: 
     """AUC and risk of our DP vine at epsilon 1."""
     settings: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-9}
     fewer: dict[str, Any] = {"changes": QUICK_GAMES} if asked.quick and kind == "shadow" else {}
-    found = sklar.attack_method(
+    found = sklar.lab.attack_method(
         kind, "vine", tables.train, tables.schema, profile=asked.profile, sensitive=[column], settings=settings,
         workers=asked.workers, **fewer,
     )  # fmt: skip
@@ -78,11 +78,11 @@ def main() -> None:
                 level: float(np.median(g)) for level, g in privacy_gains(tables, asked.levels, asked, column).items()
             }
         print(line(f"{name}, {column}", list(risk.values())), flush=True)
-        best = sklar.choose_level({level: r if better == "higher" else -r for level, r in risk.items()}, useful)
+        best = sklar.lab.choose_level({level: r if better == "higher" else -r for level, r in risk.items()}, useful)
         auc, private = private_point(tables, asked, kind, column)
         print(f"  PU_t with a = 1/2 picks level {best}; our `vine` at epsilon 1: AUC {auc:.3f}, {name} {private:.3f}")
-        points = [sklar.tradeoff_point(f"C-vine {t}", useful[t], risk[t], group="C-vine") for t in asked.levels]
-        points.append(sklar.tradeoff_point("vine, epsilon 1", auc, private))
+        points = [sklar.lab.tradeoff_point(f"C-vine {t}", useful[t], risk[t], group="C-vine") for t in asked.levels]
+        points.append(sklar.lab.tradeoff_point("vine, epsilon 1", auc, private))
         for rival in rivals:
             given_away = (
                 rival_mab[rival][f"{column}.mab"]
@@ -90,9 +90,9 @@ def main() -> None:
                 else float(np.median(competing_gains(tables, asked, column, rival)))
             )
             print(f"  {rival.label}: AUC {rival_auc[rival]:.3f}, {name} {given_away:.3f}", flush=True)
-            points.append(sklar.tradeoff_point(rival.label, rival_auc[rival], given_away))
+            points.append(sklar.lab.tradeoff_point(rival.label, rival_auc[rival], given_away))
         path = asked.out / f"tvine_tradeoff_{asked.table}_{kind}_{column}.svg"
-        sklar.tradeoff(
+        sklar.lab.tradeoff(
             points, utility="AUC (0/1 predictions)", risk=f"{name} of {column}", better_risk=better, path=path
         )
         print(f"drawn: {path}", flush=True)

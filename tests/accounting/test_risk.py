@@ -31,5 +31,5 @@ def test_the_table_of_the_page_is_what_the_function_gives() -> None:
 
 @pytest.mark.parametrize(("epsilon", "prior"), [(-1, 0.1), (math.nan, 0.1), (True, 0.1), (1, 0), (1, 1)])
 def test_what_is_no_budget_or_no_probability_is_refused(epsilon: float, prior: float) -> None:
-    with pytest.raises(sklar.SklarError):
+    with pytest.raises(sklar.errors.SklarError):
         sklar.risk(epsilon, prior)

@@ -116,7 +116,7 @@ def test_conditions_on_null() -> None:
 def test_counts_of_moments_were_not_released() -> None:
     model = fitted()
     assert model.interval({"ill": True}).low > 0
-    with pytest.raises(sklar.UsageError, match="computed from 'seen \\(year\\)' and others"):
+    with pytest.raises(sklar.errors.UsageError, match="computed from 'seen \\(year\\)' and others"):
         model.interval({"seen": ("2020-01-01", "2020-12-31")})
 
 
@@ -132,7 +132,9 @@ def test_a_model_file_knows_its_parts(tmp_path: Any) -> None:
     ("lower", "upper", "parts"), [("2020-01-01", "2020-01-01", ["weekday"]), ("2019-01-01", "2023-12-31", ["hour"])]
 )
 def test_a_calendar_that_there_is_not(lower: str, upper: str, parts: list[str]) -> None:
-    with pytest.raises(sklar.SchemaError, match="calendar lists parts that follow from its bounds and resolution"):
+    with pytest.raises(
+        sklar.errors.SchemaError, match="calendar lists parts that follow from its bounds and resolution"
+    ):
         sklar.Schema({"day": sklar.Datetime(lower, upper, calendar=parts)})
 
 

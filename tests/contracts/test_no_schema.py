@@ -140,7 +140,7 @@ def test_too_few_rows_stop_with_nearly_all_of_the_budget_left(tmp_path: Any) -> 
 @pytest.mark.parametrize("bad", [{"delta": 0.0}, {"pay_share": 0.97}, {"method": "nothing"}, {"target": "absent"}])
 def test_what_is_refused_is_refused_before_any_charge(tmp_path: Any, bad: dict[str, Any]) -> None:
     people(50).to_csv(tmp_path / "p.csv", index=False)
-    with pytest.raises(sklar.SklarError):
+    with pytest.raises(sklar.errors.SklarError):
         sklar.fit(tmp_path / "p.csv", **{"epsilon": 1.0, **bad})
     path = tmp_path / "p.csv.ledger"
     assert not path.exists() or not sklar.read_ledger(path).fits

@@ -16,7 +16,7 @@ from tests.tiers import slow_unless
 
 ROWS, BLOCKS = 4_000, 8
 GIVEN = {"income": (20.0, 70.0), "region": ["n", "s", "e"]}
-RULED = sklar.Schema(dict(SCHEMA), rules=[sklar.Never(values={"region": "n", "smoker": True})])
+RULED = sklar.Schema(dict(SCHEMA), rules=[sklar.rules.Never(values={"region": "n", "smoker": True})])
 """Some rows are forbidden, so that they are drawn again."""
 
 

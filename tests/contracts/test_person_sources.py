@@ -112,11 +112,11 @@ def test_every_method_resumes_and_takes_streams(
         real(self, *given)
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.warns(sklar.SklarWarning):
+    with monkeypatch.context() as patch, pytest.warns(sklar.errors.SklarWarning):
         patch.setattr(Recorder, "record", cut_short)
         with pytest.raises(KeyboardInterrupt):
             sklar.fit(data, VOTES, **asked, **booked)
-    with pytest.warns(sklar.SklarWarning):
+    with pytest.warns(sklar.errors.SklarWarning):
         resumed = sklar.fit(data, VOTES, **asked, **booked)
     (fit,) = read_ledger(tmp_path / "l.ledger").fits
     assert fit.closed and len(fit.steps) == len(resumed.releases)  # the first one was not charged again
@@ -130,6 +130,6 @@ def test_every_method_resumes_and_takes_streams(
 @pytest.mark.parametrize("method", sorted(REFUSING))
 def test_methods_of_whole_rows_say_why(method: str) -> None:
     why = METHODS[method].why_no_votes
-    with pytest.raises(sklar.UsageError, match=why) as caught:
+    with pytest.raises(sklar.errors.UsageError, match=why) as caught:
         sklar.fit(made(), VOTES, method=method, epsilon=1.0)
     assert "rows=1" in str(caught.value) and "'vine'" in str(caught.value)

@@ -175,9 +175,9 @@ def test_methods_of_whole_rows_say_so_and_charge_nothing(monkeypatch: pytest.Mon
 
 
 def test_a_person_and_rows_per_person_do_not_go_together() -> None:
-    with pytest.raises(sklar.BudgetError, match="leave out rows_per_person"):
+    with pytest.raises(sklar.errors.BudgetError, match="leave out rows_per_person"):
         sklar.fit(crowd(), with_persons(), epsilon=1.0, rows_per_person=2)
-    with pytest.raises(sklar.BudgetError, match="votes"):
+    with pytest.raises(sklar.errors.BudgetError, match="votes"):
         sklar.fit(crowd(), with_persons(weights="rows"), epsilon=1.0, neighbours="replace")
     one = replace(with_persons().person, rows=1)
     assert sklar.fit(crowd(), schema().with_person(one), method="independent", epsilon=1.0).claim.rows_per_person == 1

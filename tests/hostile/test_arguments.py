@@ -207,7 +207,7 @@ def test_senseless_seeds(seed: Any, model: sklar.Model) -> None:
 def test_senseless_conditions(given: dict[Any, Any], model: sklar.Model) -> None:
     try:
         table = model.sample(5, given=given, seed=1)
-    except sklar.SklarError as error:
+    except sklar.errors.SklarError as error:
         assert 10 < len(str(error)) < 400
     else:
         assert table.num_rows == 5

@@ -134,7 +134,7 @@ def test_binary_files_damaged_anywhere(name: str, tmp_path: Path) -> None:
         try:
             open_rows(tmp_path / name, SCHEMA).exact_rows
             list(open_rows(tmp_path / name, SCHEMA).batches(["x", "c"]))
-        except sklar.SklarError as error:
+        except sklar.errors.SklarError as error:
             assert CANARY not in str(error)
             noticed += 1
     assert noticed >= 10  # at least all files that were cut

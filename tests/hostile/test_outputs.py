@@ -70,9 +70,9 @@ def test_a_full_disk_and_everything_else_that_writes(place: Path) -> None:
     with full_disk(60):
         assert plain(run("ledger", "create", place / "new.ledger", "--name", "t"))
         assert plain(run("schema", "draft", place / "t.csv", "-o", place / "draft.toml"))
-        with pytest.raises(sklar.SklarError, match="cannot write"):
+        with pytest.raises(sklar.errors.SklarError, match="cannot write"):
             SCHEMA.write(place / "other.toml")
-        with pytest.raises(sklar.SklarError, match="cannot write"):
+        with pytest.raises(sklar.errors.SklarError, match="cannot write"):
             sklar.load(place / "m.sklar").save(place / "other.sklar")
     assert names_in(place) == before
 

@@ -148,7 +148,7 @@ WORKS: dict[str, tuple[pa.Table, sklar.Schema]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::sklar.SklarWarning")
+@pytest.mark.filterwarnings("ignore::sklar.errors.SklarWarning")
 @pytest.mark.parametrize("case", WORKS)
 def test_odd_keys_and_orders_work_as_documented(case: str) -> None:
     rows, facts = WORKS[case]
@@ -160,7 +160,7 @@ def test_odd_keys_and_orders_work_as_documented(case: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::sklar.SklarWarning")
+@pytest.mark.filterwarnings("ignore::sklar.errors.SklarWarning")
 def test_a_child_without_a_parent_and_parents_with_one_key_work_as_documented(tmp_path: Path) -> None:
     parents = pa.table({"id": [f"{CANARY}-{k // 2}" for k in range(160)], "sex": ["F", "M"] * 80})
     data = {"people": parents, "visits": visits("of")}  # 80 parents, each twice; half of the children have none
@@ -210,7 +210,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.filterwarnings("ignore::sklar.SklarWarning")
+@pytest.mark.filterwarnings("ignore::sklar.errors.SklarWarning")
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_wrong_is_said_without_a_key_and_charges_nothing(case: str, tmp_path: Path) -> None:
     what, words = REFUSED[case]

@@ -151,5 +151,5 @@ def test_with_little_noise_estimates_of_the_table_are_those_of_its_rows(
         "mean(x)": frame["x"].mean(), "share(x=10..19)": frame["x"].between(10, 19).mean(),
         "difference(x) by g": by["c"] - by["a"], "median(x)": frame["x"].median(),
     }  # fmt: skip
-    assert isinstance(found, sklar.Estimated)
+    assert isinstance(found, sklar.results.Estimated)
     assert found.value == pytest.approx(truths[text], abs=within)

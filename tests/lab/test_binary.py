@@ -60,7 +60,7 @@ def test_names_tell_the_cells_of_the_model(model: sklar.Model) -> None:
 
 
 def test_the_real_rows_themselves_have_no_error(model: sklar.Model) -> None:
-    found = sklar.evaluate_binary(table(), exact_bits(model, table()), SCHEMA)
+    found = sklar.lab.evaluate_binary(table(), exact_bits(model, table()), SCHEMA)
     for part in found.queries.sets:
         assert part.answered[0].lines[-1].largest == pytest.approx(0.0, abs=1e-6)
 
@@ -68,14 +68,14 @@ def test_the_real_rows_themselves_have_no_error(model: sklar.Model) -> None:
 def test_one_bit_off_is_one_row(model: sklar.Model) -> None:
     bits = exact_bits(model, table())
     bits.iloc[0, 0] = 1 - bits.iloc[0, 0]
-    found = sklar.evaluate_binary(table(), bits, SCHEMA)
+    found = sklar.lab.evaluate_binary(table(), bits, SCHEMA)
     assert found.queries.sets[0].answered[0].lines[-1].largest == pytest.approx(1.0)
 
 
 @pytest.mark.slow
 def test_a_sample_is_close_and_other_rows_are_not(model: sklar.Model, tmp_path: Path) -> None:
     def error(frame: object) -> float:
-        return sklar.evaluate_binary(table(), frame, SCHEMA).queries.sets[0].answered[0].lines[-1].average
+        return sklar.lab.evaluate_binary(table(), frame, SCHEMA).queries.sets[0].answered[0].lines[-1].average
 
     near = model.sample(20_000, seed=0, binary=True)
     far = near.to_pandas()
@@ -101,5 +101,5 @@ def test_other_tables_are_refused(model: sklar.Model, change: str) -> None:
         "values": table(), "more": bits.assign(**{"more=1": 0}), "less": bits.drop(columns="sex=M"),
         "order": bits[bits.columns[::-1]],
     }  # fmt: skip
-    with pytest.raises(sklar.UsageError, match="not a binary table of this schema"):
-        sklar.evaluate_binary(table(), other[change], SCHEMA)
+    with pytest.raises(sklar.errors.UsageError, match="not a binary table of this schema"):
+        sklar.lab.evaluate_binary(table(), other[change], SCHEMA)

@@ -51,7 +51,7 @@ def test_a_folder_a_database_and_a_mapping_give_one_draft_with_parents_and_a_key
     for source in (data, f"sqlite:///{tmp_path}/both.sqlite", f"duckdb:///{tmp_path}/both.duckdb"):
         assert sklar.draft_schema(source) == first, source
     assert "'patient' of stays holds values of 'id' of patients" in first.remarks[-1]
-    with pytest.raises(sklar.SklarError, match="confirm"):
+    with pytest.raises(sklar.errors.SklarError, match="confirm"):
         first.require_confirmed()
 
 

@@ -65,7 +65,7 @@ def test_planted_relations_are_proposed_as_questions_and_hold_nothing_yet() -> N
     assert {rule.source for rule in draft.rules} == {"from-rows"}
     asked = {question.says: question for question in draft.questions()}
     assert set(said) <= set(asked) and not asked[PROPOSED[0]].payable
-    with pytest.raises(sklar.SklarError, match="confirmed"):
+    with pytest.raises(sklar.errors.SklarError, match="confirmed"):
         draft.require_confirmed()
     assert schema_from_toml(draft.toml()) == draft
 
@@ -86,7 +86,7 @@ def test_an_answer_about_a_column_drops_proposals_that_it_makes_impossible() -> 
     paid = draft.confirm("state", pay=True)
     assert "state is a function of town" not in [rule.describe() for rule in paid.rules]
     sure = draft.confirm("rule 1")
-    with pytest.raises(sklar.SklarError):
+    with pytest.raises(sklar.errors.SklarError):
         sure.confirm(sure.rules[0].columns[0], kind="ignore")  # what was confirmed is not dropped in silence
 
 

@@ -106,7 +106,7 @@ def test_a_draft_is_a_schema_that_a_fit_refuses(people: Path, tmp_path: Path) ->
     read = sklar.Schema.read(tmp_path / "s.toml")
     assert read == draft
     assert stat.S_IMODE(os.stat(tmp_path / "s.toml").st_mode) == 0o600
-    with pytest.raises(sklar.SklarError, match="from-rows"):
+    with pytest.raises(sklar.errors.SklarError, match="from-rows"):
         read.require_confirmed()
     confirmed = schema_from_toml(draft.toml().replace('"from-rows"', '"assumed"'))
     confirmed.require_confirmed()

@@ -48,11 +48,11 @@ def people(rows: int = 300, seed: int = 0) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def fresh() -> sklar.Evaluation:
+def fresh() -> sklar.results.Evaluation:
     return sklar.evaluate(people(), people(seed=1), SCHEMA, target="smoker", claim="epsilon 1.")
 
 
-def test_all_metrics_are_there_with_floors(fresh: sklar.Evaluation) -> None:
+def test_all_metrics_are_there_with_floors(fresh: sklar.results.Evaluation) -> None:
     assert set(fresh.scores) == METRICS
     for name, score in fresh.scores.items():
         assert score.value is not None, score.reason
@@ -60,13 +60,13 @@ def test_all_metrics_are_there_with_floors(fresh: sklar.Evaluation) -> None:
         assert score.about.lower <= score.value <= score.about.upper
 
 
-def test_a_fresh_sample_is_as_good_as_its_floors(fresh: sklar.Evaluation) -> None:
+def test_a_fresh_sample_is_as_good_as_its_floors(fresh: sklar.results.Evaluation) -> None:
     assert fresh.warnings == ()
     assert fresh["tvd2"].value == pytest.approx(fresh["tvd2"].floor, rel=0.25)
     assert not {score.grade for score in fresh.scores.values()} & {"poor"}
 
 
-def test_results_are_plain_and_repeatable(fresh: sklar.Evaluation) -> None:
+def test_results_are_plain_and_repeatable(fresh: sklar.results.Evaluation) -> None:
     again = sklar.evaluate(people(), people(seed=1), SCHEMA, target="smoker", claim="epsilon 1.")
     assert json.dumps(again.to_dict(), allow_nan=False) == json.dumps(fresh.to_dict(), allow_nan=False)
     assert "not private" in fresh.to_dict()["notice"]
@@ -83,7 +83,7 @@ def test_a_copy_is_flagged_whatever_the_order_of_rows_and_columns() -> None:
     assert found.next_step.startswith("Resolve the warnings") and "copy" in found.next_step
 
 
-def test_the_next_step_follows_from_the_verdict(fresh: sklar.Evaluation) -> None:
+def test_the_next_step_follows_from_the_verdict(fresh: sklar.results.Evaluation) -> None:
     assert fresh.next_step.startswith("Attack the table before you publish it")
     assert fresh.to_dict()["next_step"] == fresh.next_step
     far = {name: replace(fresh[name], value=0.9) for name in ("tvd1", "learning")}
@@ -185,7 +185,7 @@ def test_without_the_extra_the_core_still_answers(monkeypatch: pytest.MonkeyPatc
     assert all(".[eval]" in found[name].reason for name in missing)
 
 
-def test_the_report_is_the_custodians(tmp_path: Path, fresh: sklar.Evaluation) -> None:
+def test_the_report_is_the_custodians(tmp_path: Path, fresh: sklar.results.Evaluation) -> None:
     path = tmp_path / "r.custodian.html"
     fresh.html(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

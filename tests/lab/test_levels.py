@@ -36,11 +36,11 @@ def people(rows: int = 330) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def found() -> sklar.LevelChoice:
-    return sklar.levels(people(), SCHEMA, "y", ["a"], attacks=["attribute"], **QUICK)
+def found() -> sklar.results.LevelChoice:
+    return sklar.lab.compare_levels(people(), SCHEMA, "y", ["a"], attacks=["attribute"], **QUICK)
 
 
-def test_every_level_has_utility_and_all_measures_of_privacy(found: sklar.LevelChoice) -> None:
+def test_every_level_has_utility_and_all_measures_of_privacy(found: sklar.results.LevelChoice) -> None:
     assert found.levels == (1, 2, 3) and found.main == "auc_01" and found.sets == 2
     assert list(found.risks) == ["a.mab", "a.wcab", "a.mr2", "a.mse"]
     told = found.to_dict()
@@ -51,7 +51,7 @@ def test_every_level_has_utility_and_all_measures_of_privacy(found: sklar.LevelC
     assert found.risks["a.mr2"][1] < 0.2
 
 
-def test_pu_is_that_of_appendix_e(found: sklar.LevelChoice) -> None:
+def test_pu_is_that_of_appendix_e(found: sklar.results.LevelChoice) -> None:
     """P_t and U_t scaled to [0, 1] over the levels, higher being better, and weighed."""
     u = np.array([np.median(found.utility["auc_01"][t]) for t in found.levels])
     p = -np.array([found.risks["a.mab"][t] for t in found.levels])
@@ -60,17 +60,19 @@ def test_pu_is_that_of_appendix_e(found: sklar.LevelChoice) -> None:
     assert [found.scores["a"][t] for t in found.levels] == pytest.approx(wanted)
     assert found.chosen == found.by_column["a"] == found.levels[int(np.argmax(wanted))]
     levels = dict(zip(found.levels, p, strict=True)), dict(zip(found.levels, u, strict=True))
-    assert sklar.privacy_utility(*levels, weight=1.0)[found.levels[int(np.argmax(p))]] == 1.0
+    assert sklar.lab.privacy_utility(*levels, weight=1.0)[found.levels[int(np.argmax(p))]] == 1.0
 
 
-def test_the_fit_is_one_and_never_sees_the_rows_it_is_tested_on(found: sklar.LevelChoice) -> None:
+def test_the_fit_is_one_and_never_sees_the_rows_it_is_tested_on(found: sklar.results.LevelChoice) -> None:
     assert found.model.rows_estimate == 264  # four fifths
-    assert sklar.truncation_levels(found.model) == (1, 2, 3, 4)
-    assert sklar.truncation_levels(found.released) == tuple(range(1, found.chosen + 1))
-    assert sklar.candidate_levels(found.model) == (1, 4)
+    assert sklar.lab.truncation_levels(found.model) == (1, 2, 3, 4)
+    assert sklar.lab.truncation_levels(found.released) == tuple(range(1, found.chosen + 1))
+    assert sklar.lab.candidate_levels(found.model) == (1, 4)
 
 
-def test_the_folder_has_report_plot_and_a_model_without_further_trees(found: sklar.LevelChoice, tmp_path: Path) -> None:
+def test_the_folder_has_report_plot_and_a_model_without_further_trees(
+    found: sklar.results.LevelChoice, tmp_path: Path
+) -> None:
     report, picture, model = found.save(tmp_path / "out")
     assert (report.name, picture.name, model.name) == (REPORT, PICTURE, MODEL)
     page = report.read_text()
@@ -97,7 +99,7 @@ def test_five_numbers() -> None:
     assert five_numbers([[1, 2], [3, 5], [4, 4]]) == [1, 2.25, 3.5, 4, 5]
 
 
-def test_the_command_does_the_same_and_sample_takes_a_level(found: sklar.LevelChoice, tmp_path: Path) -> None:
+def test_the_command_does_the_same_and_sample_takes_a_level(found: sklar.results.LevelChoice, tmp_path: Path) -> None:
     people().to_csv(tmp_path / "t.csv", index=False)
     SCHEMA.write(tmp_path / "t.toml")
     words = ["levels", str(tmp_path / "t.csv"), "-s", str(tmp_path / "t.toml"), "--target", "y", "--sensitive", "a"]
@@ -110,7 +112,7 @@ def test_the_command_does_the_same_and_sample_takes_a_level(found: sklar.LevelCh
     found.model.save(tmp_path / "m.sklar")
     sample = ["sample", str(tmp_path / "m.sklar"), "-n", "20", "--seed", "3", "-o"]
     assert CliRunner().invoke(app, [*sample, str(tmp_path / "a.csv"), "--level", "2"]).exit_code == 0
-    sklar.at_level(found.model, 2).sample_to(tmp_path / "b.csv", 20, seed=3)
+    sklar.lab.at_level(found.model, 2).sample_to(tmp_path / "b.csv", 20, seed=3)
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     assert CliRunner().invoke(app, [*sample, str(tmp_path / "c.csv"), "--level", "9"]).exit_code == 1
 
@@ -124,7 +126,7 @@ def test_the_command_keeps_finished_parts(words: list[str], state: str, monkeypa
         given.update(options)
         raise UsageError("stopped")
 
-    monkeypatch.setattr("sklar.lab.levels.levels", stopped)
+    monkeypatch.setattr("sklar.lab.levels.compare_levels", stopped)
     asked = ["levels", "t.csv", "-s", "t.toml", "--target", "y", "--sensitive", "a", *words]
     assert CliRunner().invoke(app, asked).exit_code == 1 and given["state"] == state
 
@@ -142,8 +144,8 @@ def test_the_command_keeps_finished_parts(words: list[str], state: str, monkeypa
     ],
 )
 def test_bad_requests_are_told(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(sklar.UsageError, match=words):
-        sklar.levels(people(), SCHEMA, "y", "a", **{**QUICK, "attacks": ["attribute"], **options})
+    with pytest.raises(sklar.errors.UsageError, match=words):
+        sklar.lab.compare_levels(people(), SCHEMA, "y", "a", **{**QUICK, "attacks": ["attribute"], **options})
 
 
 @pytest.mark.slow
@@ -161,12 +163,12 @@ def test_an_interrupted_attack_goes_on_where_it_was(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(attribute_fits, "play_attribute", play)
     asked: dict[str, Any] = {**QUICK, "attacks": ["attribute"], "state": tmp_path / "kept"}
     with pytest.raises(KeyboardInterrupt):
-        sklar.levels(people(), SCHEMA, "y", ["a"], **asked)
+        sklar.lab.compare_levels(people(), SCHEMA, "y", ["a"], **asked)
     assert (tmp_path / "kept.attribute").is_dir()
-    again = sklar.levels(people(), SCHEMA, "y", ["a"], **asked)
+    again = sklar.lab.compare_levels(people(), SCHEMA, "y", ["a"], **asked)
     assert played == ["000-fit", "001-fit", "002-fit", "002-fit", "003-fit"]
     assert not (tmp_path / "kept.attribute").exists()
-    whole = sklar.levels(people(), SCHEMA, "y", ["a"], **{**asked, "state": None})
+    whole = sklar.lab.compare_levels(people(), SCHEMA, "y", ["a"], **{**asked, "state": None})
     assert again.risks == whole.risks
 
 
@@ -177,7 +179,7 @@ def test_membership_gives_a_privacy_gain_for_every_level(monkeypatch: pytest.Mon
     made = classifiers.make_classifier
     monkeypatch.setattr(classifiers, "make_classifier", lambda name, *rest: made("neighbors", *rest))  # quick
     given: dict[str, Any] = {**QUICK, "candidates": [1, 4], "attacks": ["shadow"], "privacy": "pg", "published": True}
-    found = sklar.levels(people(), SCHEMA, "y", "a", **given)
+    found = sklar.lab.compare_levels(people(), SCHEMA, "y", "a", **given)
     assert list(found.risks) == ["pg"] and 0 <= found.risks["pg"][1] <= 2
     assert found.attacks[0].settings["features"] == ["naive", "histogram", "correlation", "ensemble"]
     assert found.attacks[0].settings["classifier"] == "plain-forest"

@@ -86,7 +86,7 @@ def test_huge_numbers_have_moments() -> None:
     assert found.mean == 0.0 and found.sd == pytest.approx(1e300)
 
 
-def level(found: sklar.Evaluation) -> tuple[int, str]:
+def level(found: sklar.results.Evaluation) -> tuple[int, str]:
     said = next(line for line in found.verdict if line.startswith(ALONE))
     return next(i for i, answer in enumerate(QUESTIONS[ALONE][1]) if answer in said), said
 

@@ -14,10 +14,10 @@ from tests.lab.test_evaluate import SCHEMA, people
 
 
 def test_pictures_are_written_and_real_rows_are_for_their_owner(tmp_path: Path) -> None:
-    sklar.scatter(people(), SCHEMA, tmp_path / "made.png")
+    sklar.lab.scatter(people(), SCHEMA, tmp_path / "made.png")
     assert (tmp_path / "made.png").read_bytes().startswith(b"\x89PNG")
     private = tmp_path / "both.custodian.svg"
-    sklar.scatter(people(seed=1), SCHEMA, private, real=people(), columns=["income", "age"])
+    sklar.lab.scatter(people(seed=1), SCHEMA, private, real=people(), columns=["income", "age"])
     assert private.read_text().count("<image") == 2 and stat.S_IMODE(private.stat().st_mode) == 0o600
 
 
@@ -29,9 +29,9 @@ def test_a_model_alone_is_drawn(tmp_path: Path) -> None:
 
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="custodian"):
-        sklar.scatter("gone.csv", SCHEMA, tmp_path / "both.svg", real="gone.csv")
+        sklar.lab.scatter("gone.csv", SCHEMA, tmp_path / "both.svg", real="gone.csv")
     with pytest.raises(UsageError, match="svg or"):
-        sklar.scatter("gone.csv", SCHEMA, tmp_path / "made.pdf")
+        sklar.lab.scatter("gone.csv", SCHEMA, tmp_path / "made.pdf")
     with pytest.raises(UsageError, match="'sex' is not a numeric column"):
-        sklar.scatter("gone.csv", SCHEMA, tmp_path / "made.svg", columns=["age", "sex"])
+        sklar.lab.scatter("gone.csv", SCHEMA, tmp_path / "made.svg", columns=["age", "sex"])
     assert not list(tmp_path.iterdir())

@@ -67,21 +67,21 @@ TABLES: dict[str, tuple[Callable[..., pd.DataFrame], dict[str, Any], dict[str, A
 }
 
 
-def evaluation(scores: dict[str, Score]) -> sklar.Evaluation:
+def evaluation(scores: dict[str, Score]) -> sklar.results.Evaluation:
     """What an evaluation says by these scores alone."""
     none = Score(about=next(iter(scores.values())).about, value=None, reason="not asked.")
     every = {name: none for names, _ in QUESTIONS.values() for name in names} | {"rare_ranges": none} | scores
     empty: Any = None
-    return sklar.Evaluation(
+    return sklar.results.Evaluation(
         name="", scores=every, warnings=(), rows={}, schema=sklar.Schema(REALS), claim=None, overview=empty
     )
 
 
-def judged(real: Any, synthetic: Any) -> sklar.Evaluation:
+def judged(real: Any, synthetic: Any) -> sklar.results.Evaluation:
     return evaluation(measure(make_bench(real, synthetic, None, Settings(), named_streams(0)), NAMES))
 
 
-def level(found: sklar.Evaluation) -> int:
+def level(found: sklar.results.Evaluation) -> int:
     """0 for the best answer."""
     said = next(line for line in found.verdict if line.startswith(TOGETHER))
     (at,) = (i for i, answer in enumerate(QUESTIONS[TOGETHER][1]) if answer in said)

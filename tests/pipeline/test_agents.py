@@ -69,6 +69,6 @@ def test_a_model_without_a_guarantee_is_refused(tmp_path: Path) -> None:
         "import sklar, sys; from sklar.pipeline.agents import make_server\n"
         "m = sklar.fit({'x': [1.0, 2.0, 3.0] * 40, 'y': [2.0, 1.0, 3.0] * 40}, sklar.Schema({'x': sklar.Real(0, 9), "
         "'y': sklar.Real(0, 9)}), method='plain-gaussian', no_guarantee=True); m.save(sys.argv[1])\n"
-        "try: make_server(sys.argv[1])\nexcept sklar.UsageError as error: print(error)"
+        "try: make_server(sys.argv[1])\nexcept sklar.errors.UsageError as error: print(error)"
     )
     assert "no privacy guarantee" in run_there(python_with("mcp>=2"), code, str(tmp_path / "m.sklar"))

@@ -77,7 +77,7 @@ def test_the_default_ledger_is_said_aloud_once(place: Path) -> None:
 
 def test_a_fit_that_failed_before_anything_was_reserved_does_not_make_the_next_one_silent(place: Path) -> None:
     (place / "people.csv").write_text("nothing\n")
-    with pytest.raises(sklar.SklarError):
+    with pytest.raises(sklar.errors.SklarError):
         fit("people.csv")
     (place / "people.csv").write_text(ROWS)
     assert "new ledger without a cap" in fit("people.csv")[0]

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import sklar
+from sklar.adapters.smartnoise import schema_of
 from sklar.errors import UsageError
-from sklar.pipeline.smartnoise import schema_of
 from tests.environments import python_with, run_there
 from tests.schema.test_sdv_package import TABLE, VERSIONS
 
@@ -28,7 +28,7 @@ def frame(monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
 
 
 def test_a_script_of_smartnoise_runs(frame: pd.DataFrame) -> None:
-    synth = sklar.Synthesizer.create("mst", epsilon=5.0, verbose=True)
+    synth = sklar.adapters.Synthesizer.create("mst", epsilon=5.0, verbose=True)
     synth.method = "independent"  # quicker
     synth.fit(frame, preprocessor_eps=2.0, categorical_columns=["sex"], ordinal_columns=["age"])
     made = synth.sample(200)
@@ -43,12 +43,12 @@ def test_kinds_that_nobody_stated_are_measured_and_no_type_of_the_frame_is_belie
     for one in (frame, odd):
         schema = schema_of(one, ["sex"], [], [])
         assert {name: column.kind for name, column in schema.items()} == {"age": "unknown", "sex": "category"}
-    made = sklar.Synthesizer(20.0, method="independent").fit(odd, categorical_columns=["sex"])
+    made = sklar.adapters.Synthesizer(20.0, method="independent").fit(odd, categorical_columns=["sex"])
     assert made.model_.schema["age"].kind in ("integer", "real")
 
 
 def test_a_schema_stands_in_for_the_transformer(frame: pd.DataFrame) -> None:
-    made = sklar.Synthesizer.create("independent", 5.0).fit_sample(frame, transformer=SCHEMA)
+    made = sklar.adapters.Synthesizer.create("independent", 5.0).fit_sample(frame, transformer=SCHEMA)
     assert abs(len(made) - ROWS) < 200
 
 
@@ -64,11 +64,11 @@ def test_a_schema_stands_in_for_the_transformer(frame: pd.DataFrame) -> None:
 )
 def test_what_is_wrong_is_said_before_anything_is_spent(frame: Any, make: Any, fit: Any, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        sklar.Synthesizer.create(**make).fit(frame, **fit)
+        sklar.adapters.Synthesizer.create(**make).fit(frame, **fit)
 
 
 def test_conditions_of_sdv(frame: pd.DataFrame) -> None:
-    fitted = sklar.SklarSynthesizer(SCHEMA, epsilon=5.0, method="independent", random_state=3).fit(frame)
+    fitted = sklar.adapters.SklarSynthesizer(SCHEMA, epsilon=5.0, method="independent", random_state=3).fit(frame)
     women = SimpleNamespace(num_rows=30, column_values={"sex": "F"})
     men = SimpleNamespace(num_rows=10, column_values={"sex": "M"})
     made = fitted.sample_from_conditions([women, men])
@@ -82,21 +82,21 @@ def test_conditions_of_sdv(frame: pd.DataFrame) -> None:
 
 
 def test_it_is_saved_and_loaded_as_sdv_does(frame: pd.DataFrame, tmp_path: Any) -> None:
-    fitted = sklar.SklarSynthesizer(SCHEMA, epsilon=5.0, method="independent").fit(frame)
+    fitted = sklar.adapters.SklarSynthesizer(SCHEMA, epsilon=5.0, method="independent").fit(frame)
     fitted.save(tmp_path / "s.sklar")
-    loaded = sklar.SklarSynthesizer.load(tmp_path / "s.sklar")
+    loaded = sklar.adapters.SklarSynthesizer.load(tmp_path / "s.sklar")
     assert loaded.sample(7).num_rows == 7 and loaded.model_.claim == fitted.model_.claim
     assert fitted.get_parameters()["epsilon"] == 5.0
     assert fitted.get_metadata()["METADATA_SPEC_VERSION"] == "V2"
 
 
 SDV = """
-import sklar
+from sklar.adapters import SklarSynthesizer
 from sdv.sampling import Condition, DataFrameCondition
 from sdv.single_table.base import BaseSingleTableSynthesizer
 import inspect
 metadata = Metadata.detect_from_dataframes({"t": frame})
-synthesizer = sklar.SklarSynthesizer(metadata, epsilon=8.0, method="independent", random_state=1)
+synthesizer = SklarSynthesizer(metadata, epsilon=8.0, method="independent", random_state=1)
 synthesizer.fit(frame)
 made = synthesizer.sample(num_rows=100)
 metadata.validate()
@@ -107,8 +107,8 @@ print(set(some["sex"]), set(more["sex"]), len(synthesizer.sample_remaining_colum
 NAMES = "fit sample sample_from_conditions sample_remaining_columns save get_parameters get_metadata"
 for name in NAMES.split():
     theirs = [p for p in inspect.signature(getattr(BaseSingleTableSynthesizer, name)).parameters.values()]
-    ours = inspect.signature(getattr(sklar.SklarSynthesizer, name)).parameters
-    print(name, len(ours) >= 1 and hasattr(sklar.SklarSynthesizer, name), theirs[1].name if len(theirs) > 1 else "")
+    ours = inspect.signature(getattr(SklarSynthesizer, name)).parameters
+    print(name, len(ours) >= 1 and hasattr(SklarSynthesizer, name), theirs[1].name if len(theirs) > 1 else "")
 """
 
 
@@ -120,12 +120,12 @@ def test_a_script_of_sdv_runs_with_the_package_itself(version: str) -> None:
     assert said[0] == "True 100 True" and said[1] == "{'F'} {'M'} 2"
     methods = {line.split()[0]: line.split()[2:] for line in said[2:]}
     for name, theirs in methods.items():  # what their base class calls its first argument, ours takes by that name
-        ours = list(inspect.signature(getattr(sklar.SklarSynthesizer, name)).parameters)
+        ours = list(inspect.signature(getattr(sklar.adapters.SklarSynthesizer, name)).parameters)
         assert not theirs or name == "save" or theirs[0] in ours, (name, theirs, ours)
 
 
 def test_the_functions_of_sdgym(frame: pd.DataFrame) -> None:
     """As its `create_single_table_synthesizer` calls them; the package itself is not installed here."""
-    train, sample = sklar.sdgym_functions(epsilon=8.0, method="independent")
+    train, sample = sklar.adapters.sdgym_functions(epsilon=8.0, method="independent")
     columns = {"age": {"sdtype": "numerical"}, "sex": {"sdtype": "categorical"}}
     assert len(sample(train(frame, {"columns": columns}), 50)) == 50

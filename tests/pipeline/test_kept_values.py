@@ -22,7 +22,7 @@ COLUMNS = {
     "year": sklar.Integer(2000, 2005), "job": sklar.Category(JOBS), "home": sklar.Category(list("nesw")),
     "paid": sklar.Integer(0, 40), "height": sklar.Real(0, 3),
 }  # fmt: skip
-RISES = sklar.AtMost(low="previous paid", high="paid", at_least=1, at_most=1)
+RISES = sklar.rules.AtMost(low="previous paid", high="paid", at_least=1, at_most=1)
 
 
 def schema(*steps: Any) -> sklar.Schema:

@@ -42,7 +42,7 @@ SCRIPT_OF_SMARTNOISE = """
 import inspect, snsynth
 few = frame[["age", "sex", "dead"]]
 hints = {"categorical_columns": ["sex", "dead"], "ordinal_columns": ["age"], "preprocessor_eps": 1.0}
-for Synthesizer in (snsynth.Synthesizer, sklar.Synthesizer):
+for Synthesizer in (snsynth.Synthesizer, sklar.adapters.Synthesizer):
     synth = Synthesizer.create("mst", epsilon=4.0, verbose=False)
     synth.fit(few, **hints)
     made = synth.sample(300)
@@ -50,7 +50,7 @@ for Synthesizer in (snsynth.Synthesizer, sklar.Synthesizer):
     print(type(made).__name__, list(made), len(made), sorted(set(made["sex"].dropna())), abs(len(both) - n) < 300)
 for name in ("fit", "sample", "create", "fit_sample", "list_synthesizers"):
     theirs = inspect.signature(getattr(snsynth.Synthesizer, name)).parameters
-    ours = inspect.signature(getattr(sklar.Synthesizer, name)).parameters
+    ours = inspect.signature(getattr(sklar.adapters.Synthesizer, name)).parameters
     open_ended = any(one.kind is one.VAR_KEYWORD for one in ours.values())
     named = {one.name for one in theirs.values() if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)}
     print(sorted(named - set(ours)) if not open_ended else [])
@@ -69,7 +69,7 @@ from sdgym.synthesizers.base import BaselineSynthesizer
 from sdgym.synthesizers.generate import create_single_table_synthesizer
 from sdv.metadata import Metadata
 metadata = Metadata.detect_from_dataframes({"people": frame}).to_dict()
-mine = create_single_table_synthesizer("Sklar", *sklar.sdgym_functions(epsilon=8.0, method="independent"))
+mine = create_single_table_synthesizer("Sklar", *sklar.adapters.sdgym_functions(epsilon=8.0, method="independent"))
 made, training, sampling, size, memory = benchmark._synthesize(
     {"synthesizer": mine, "name": "Sklar"}, frame, metadata, modality="single_table"
 )
@@ -91,7 +91,7 @@ schema = sklar.Schema({
     "age": sklar.Integer(0, 120), "sex": sklar.Category(["F", "M"]), "pay": sklar.Real(0, 1e5, nullable=True),
     "dead": sklar.Category([0, 1]), "day": sklar.Datetime("2000-01-01", "2030-12-31"),
 })
-Sklar = sklar.synthcity_plugin(schema, epsilon=8.0, method="independent")
+Sklar = sklar.adapters.synthcity_plugin(schema, epsilon=8.0, method="independent")
 plugins = PluginLoader([], Plugin, ["privacy"]).add("sklar", Sklar)
 plugin = plugins.get("sklar")
 table = GenericDataLoader(frame, target_column="dead")

@@ -82,7 +82,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pa.csv.write_csv(rows[:700], place / "visits" / "a.csv")
     pa.csv.write_csv(rows[700:], place / "visits" / "b.csv")
     schema().write(place / "s.toml")
-    with pytest.warns(sklar.SklarWarning, match="new ledger"):
+    with pytest.warns(sklar.errors.SklarWarning, match="new ledger"):
         model = sklar.fit(place / "visits", place / "s.toml", epsilon=2.0)
     model.save(place / "m.sklar")
     model.report(place / "report.html")
@@ -120,9 +120,9 @@ def test_a_fit_that_was_cut_short_is_resumed(tmp_path: Path, monkeypatch: pytest
 
     with monkeypatch.context() as patch:
         patch.setattr(Recorder, "charge", charge)
-        with pytest.raises(KeyboardInterrupt), pytest.warns(sklar.SklarWarning):
+        with pytest.raises(KeyboardInterrupt), pytest.warns(sklar.errors.SklarWarning):
             sklar.fit(tmp_path / "t.csv", schema(), **asked)
-    with pytest.warns(sklar.SklarWarning):
+    with pytest.warns(sklar.errors.SklarWarning):
         sklar.fit(tmp_path / "t.csv", schema(), **asked)
     (fit,) = read_ledger(tmp_path / "l.ledger").fits
     assert fit.closed
@@ -142,7 +142,7 @@ def test_the_bound_can_be_paid_for(tmp_path: Path) -> None:
 
 
 def test_what_is_refused_once_the_bound_is_known_is_refused_before_it_is_paid_for() -> None:
-    with pytest.raises(sklar.UsageError, match="linked=False"):
+    with pytest.raises(sklar.errors.UsageError, match="linked=False"):
         sklar.fit(visits(50), schema(rows="pay", linked=None), method="independent", epsilon=1.0)
 
 
@@ -157,26 +157,28 @@ def test_labels_among_persons_can_be_paid_for(tmp_path: Path) -> None:
     assert "label (values)" in str(model.claim) and model.claim.complete
     model.save(tmp_path / "m.sklar")
     assert sklar.verify(tmp_path / "m.sklar").ok
-    with pytest.raises(sklar.SourceError, match="read only once"):
+    with pytest.raises(sklar.errors.SourceError, match="read only once"):
         sklar.fit(rows.to_reader(), facts, method="independent", epsilon=60.0)
 
 
 def test_a_bound_on_whole_rows_cannot_be_paid_for() -> None:
-    with pytest.raises(sklar.SchemaError, match="weights = 'votes' only"):
+    with pytest.raises(sklar.errors.SchemaError, match="weights = 'votes' only"):
         schema(rows="pay", weights="rows")
 
 
 def test_a_ledger_keeps_to_one_kind_of_person(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"method": "independent", "epsilon": 1.0, "ledger": tmp_path / "l", "new_ledger": True}
-    with pytest.warns(sklar.SklarWarning):
+    with pytest.warns(sklar.errors.SklarWarning):
         sklar.fit(visits(50), schema(), **asked)
-    with pytest.raises(sklar.LedgerError, match=r"persons with one vote, identified by .id.; this fit is for 1 row"):
+    with pytest.raises(
+        sklar.errors.LedgerError, match=r"persons with one vote, identified by .id.; this fit is for 1 row"
+    ):
         sklar.fit(visits(50), schema().with_person(None), **asked)
     sklar.fit(visits(50), schema(rows=3), **asked)
 
 
 def test_a_drafted_person_is_refused_until_it_is_confirmed() -> None:
-    with pytest.raises(sklar.SchemaError, match="person"):
+    with pytest.raises(sklar.errors.SchemaError, match="person"):
         sklar.fit(visits(50), schema(source="from-rows"), epsilon=1.0)
 
 
@@ -184,7 +186,7 @@ def test_a_drafted_person_is_refused_until_it_is_confirmed() -> None:
 def test_one_person_with_all_rows_has_one_vote(key: int | None) -> None:
     """Works as documented, and says that there is no signal."""
     rows = visits(200).set_column(0, "id", pa.array([key] * visits(200).num_rows, pa.int64()))
-    with pytest.warns(sklar.SklarWarning, match="below the noise level"):
+    with pytest.warns(sklar.errors.SklarWarning, match="below the noise level"):
         model = sklar.fit(rows, schema(), method="independent", epsilon=1.0)
     assert model.table_model.rows_estimate < 100
 
@@ -199,7 +201,7 @@ def test_ties_and_nulls_of_the_order_work() -> None:
 
 def test_a_table_without_the_key_charges_nothing(tmp_path: Path) -> None:
     pa.csv.write_csv(visits(50).drop_columns(["id"]), tmp_path / "t.csv")
-    with pytest.raises(sklar.SourceError, match="lacks column 'id'"):
+    with pytest.raises(sklar.errors.SourceError, match="lacks column 'id'"):
         sklar.fit(tmp_path / "t.csv", schema(), epsilon=1.0, ledger=tmp_path / "l", new_ledger=True)
     assert not (tmp_path / "l").exists()
 
@@ -207,7 +209,7 @@ def test_a_table_without_the_key_charges_nothing(tmp_path: Path) -> None:
 def test_prices_of_other_persons_do_not_add_up() -> None:
     paid = sklar.fit(visits(3_000, most=6), schema(rows="pay"), method="independent", epsilon=60.0).schema
     whole = replace(paid.person, weights="rows", source="assumed")
-    with pytest.raises(sklar.SchemaError, match="one vote a person"):
+    with pytest.raises(sklar.errors.SchemaError, match="one vote a person"):
         sklar.fit(visits(50), paid.with_person(whole), method="independent", epsilon=1.0, neighbours="add-remove")
 
 

@@ -18,8 +18,10 @@ SCHEMA = sklar.Schema({"age": sklar.Integer(0, 99), "sex": sklar.Category(["F", 
 FRAME = pd.DataFrame({"sex": pd.Categorical(["F", "M", "SECRET"] * 40), "age": np.array([20, 30, 40] * 40, "int8")})
 
 
-def made(**changes: Any) -> sklar.SklarSynthesizer:
-    return sklar.SklarSynthesizer(SCHEMA, **{"epsilon": 1.0, "method": "independent", "random_state": 3, **changes})
+def made(**changes: Any) -> sklar.adapters.SklarSynthesizer:
+    return sklar.adapters.SklarSynthesizer(
+        SCHEMA, **{"epsilon": 1.0, "method": "independent", "random_state": 3, **changes}
+    )
 
 
 def test_scikit_learn_clones_it_and_settings_are_read_and_changed() -> None:
@@ -61,16 +63,16 @@ def test_metadata_of_sdv_tell_kinds_and_the_rest_is_paid_for(tmp_path: Any, monk
         def to_dict(self) -> dict[str, Any]:
             return document
 
-    fitted = sklar.SklarSynthesizer(metadata=Metadata(), epsilon=5.0, method="independent").fit(frame)
+    fitted = sklar.adapters.SklarSynthesizer(metadata=Metadata(), epsilon=5.0, method="independent").fit(frame)
     claim = fitted.model_.claim
     assert {"age.lower", "age.upper", "city.values"} <= set(claim.measured) and claim.epsilon == pytest.approx(5.0)
     sample = fitted.sample(200)
     assert set(sample["city"].dropna()) <= {"a", "b", "other"} and sample["id"].is_unique
     with pytest.raises(UsageError, match="not both"):
-        sklar.SklarSynthesizer(SCHEMA, metadata=document, epsilon=1.0).fit(frame)
-    first = sklar.SklarSynthesizer(Metadata(), epsilon=5.0, method="independent")  # as SDV's take it
+        sklar.adapters.SklarSynthesizer(SCHEMA, metadata=document, epsilon=1.0).fit(frame)
+    first = sklar.adapters.SklarSynthesizer(Metadata(), epsilon=5.0, method="independent")  # as SDV's take it
     (tmp_path / "people.JSON").write_text(json.dumps(document))  # a file of metadata, as SDV saves it
-    assert sklar.SklarSynthesizer(tmp_path / "people.JSON")._facts() == first._facts()  # pyright: ignore[reportPrivateUsage]
+    assert sklar.adapters.SklarSynthesizer(tmp_path / "people.JSON")._facts() == first._facts()  # pyright: ignore[reportPrivateUsage]
     whole = first.fit(frame.astype({"age": "Int16"})).sample(20)  # metadata say a number, the frame a whole one
     assert whole["age"].dtype == "Int16" and whole["age"].between(0, 100).all()
 
@@ -87,9 +89,9 @@ def test_ranges_of_metadata_are_paid_for_with_a_word_or_taken_as_public(monkeypa
     }
     settings: dict[str, Any] = {"epsilon": 5.0, "method": "independent"}
     with pytest.warns(PaidRangesWarning, match="ranges='public'"):
-        paid = sklar.SklarSynthesizer(document, **settings).fit(frame)
+        paid = sklar.adapters.SklarSynthesizer(document, **settings).fit(frame)
     assert {"age.lower", "age.upper", "rate.lower"} <= set(paid.model_.claim.measured)
-    known = sklar.SklarSynthesizer(document, ranges="public", **settings).fit(frame)
+    known = sklar.adapters.SklarSynthesizer(document, ranges="public", **settings).fit(frame)
     assert known.model_.claim.measured == () and known.model_.schema["rate"].values == (1, 2, 3)  # type: ignore[attr-defined]
     with pytest.raises(UsageError, match="ranges must be"):
-        sklar.SklarSynthesizer(document, ranges="mine", **settings).fit(frame)  # type: ignore[arg-type]
+        sklar.adapters.SklarSynthesizer(document, ranges="mine", **settings).fit(frame)  # type: ignore[arg-type]

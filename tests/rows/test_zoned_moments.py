@@ -101,7 +101,7 @@ def test_the_schema_file_keeps_zone_and_calendar(tmp_path: Path) -> None:
     ],
 )
 def test_faults_are_named(facts: dict[str, object], fault: str) -> None:
-    with pytest.raises(sklar.SchemaError, match=fault):
+    with pytest.raises(sklar.errors.SchemaError, match=fault):
         sklar.Schema({"day": sklar.Datetime("2019-01-01", "2023-12-31", **facts)})  # type: ignore[arg-type]
 
 

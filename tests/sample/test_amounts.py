@@ -231,5 +231,5 @@ def test_a_range_of_what_a_difference_or_ratio_tells_bounds_its_anchor(fake_mode
 def test_rows_that_had_to_be_copied_are_told(fake_model) -> None:
     columns = {"a": Real(0, 1), "b": Real(0, 1)}
     schema = Schema(columns, [Expression("a * b >= 0.99")])
-    with pytest.warns(sklar.SklarWarning, match="are copies of others"):
+    with pytest.warns(sklar.errors.SklarWarning, match="are copies of others"):
         draw_sample(fake_model(coordinates(schema).schema), schema, 10_000, seed=1)

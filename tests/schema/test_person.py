@@ -119,7 +119,7 @@ def test_a_draft_proposes_the_key_that_rows_share() -> None:
     rows = [(f"p{k // 4:03}", 2000 + k % 4, "FM"[k % 2]) for k in range(480)]
     data = {"patient_id": [r[0] for r in rows], "year": [r[1] for r in rows], "sex": [r[2] for r in rows]}
     draft = sklar.draft_schema(data)
-    rises = sklar.AtMost(low="previous year", high="year", at_least=1, at_most=1, source="from-rows")
+    rises = sklar.rules.AtMost(low="previous year", high="year", at_least=1, at_most=1, source="from-rows")
     assert draft.person == sklar.Person(key="patient_id", rows=4, order="year", steps=[rises], source="from-rows")
     assert "[person]" in draft.toml()
     assert re.search(r"\* person: one value of 'patient_id' is one person", draft.todo)  # type: ignore[attr-defined]

@@ -73,10 +73,10 @@ def command(
       sklar levels people.csv -s people.toml --target ill --sensitive income,cost -o levels
       sklar levels people.csv -s people.toml --target ill --sensitive cost --attacks attribute --profile quick --sets 5
     """
-    from sklar.lab.levels import levels as weigh
+    from sklar.lab.levels import compare_levels
 
     with step_bar("weighing levels") as progress:
-        found = weigh(
+        found = compare_levels(
             file, schema, target, [name.strip() for name in sensitive.split(",")], holdout=holdout,
             candidates=numbers(levels, "--levels", "1,5,10", int), attacks=attacks.split(","), privacy=privacy,
             weight=weight, learner=learner, sets=sets, profile=profile, published=published, workers=workers, seed=seed,

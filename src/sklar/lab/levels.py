@@ -153,7 +153,7 @@ class LevelChoice:
         return place / REPORT, place / PICTURE, place / MODEL
 
 
-def levels(
+def compare_levels(
     data: Any,
     schema: Schema | str | os.PathLike[str],
     target: str,

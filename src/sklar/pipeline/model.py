@@ -477,7 +477,7 @@ class Model:
         return inspect_model(self._stored)
 
     def plot(self, path: str | PathLike[str] | None = None) -> Canvas:
-        """Draw the trees of its vine: into an .svg or .png file, or for a notebook. `sklar.draw_model` has more."""
+        """Draw the trees of its vine: into an .svg or .png file, or for a notebook. `sklar.lab.draw_model` has more."""
         canvas = draw_structure(self.inspect())
         if path is not None:
             write_picture(canvas, path)

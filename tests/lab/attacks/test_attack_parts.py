@@ -314,7 +314,7 @@ def test_judgements_of_one_classifier_are_not_taken_for_those_of_another(tmp_pat
         changes = {"iterations": 2, "reference": 60, "shadows": 2, "tables": 2, "size": 40, "synthetic": 40}
         options: dict[str, Any] = {"profile": "quick", "changes": {**changes, "test_tables": 2}, "targets": [3]}
         folder = tmp_path / "state"
-        sklar.attack_method("shadow", stops, people(90, 0), SCHEMA, classifier=classifier, state=folder, **options)
+        sklar.lab.attack_method("shadow", stops, people(90, 0), SCHEMA, classifier=classifier, state=folder, **options)
 
     with pytest.raises(KeyboardInterrupt):
         run("forest")

@@ -59,8 +59,8 @@ class Levels:
         return (deaf if level == "1" else copier)(self.table, rows, seed)
 
 
-def shadow(method: Any, **options: Any) -> sklar.Attack:
-    return sklar.attack_method("shadow", method, REAL, SCHEMA, **{**FAST, **options})
+def shadow(method: Any, **options: Any) -> sklar.results.Attack:
+    return sklar.lab.attack_method("shadow", method, REAL, SCHEMA, **{**FAST, **options})
 
 
 def test_the_profile_of_the_paper() -> None:
@@ -151,7 +151,7 @@ def over_and_over(table: pa.Table, rows: int, seed: int) -> pa.Table:
 def test_a_peer_that_copies_is_caught(tmp_path: Path) -> None:
     few = {**FAST, "targets": [3], "changes": {**TINY, "synthetic": 120}}
     peers = {"copier": peer(tmp_path)}
-    found = sklar.attack_method(
+    found = sklar.lab.attack_method(
         "shadow", "copier", REAL, SCHEMA, peers=peers, settings={"epsilon": 0.5}, **{**few, "workers": None}
     )
     assert found.name == "copier" and found["pg_chosen"].attack.value < 0.2
@@ -160,8 +160,8 @@ def test_a_peer_that_copies_is_caught(tmp_path: Path) -> None:
         "sensitive": ["weight"], "profile": "quick", "workers": 1,
         "changes": {"iterations": 2, "reference": 120, "size": 120, "tables": 2},
     }  # fmt: skip
-    told = sklar.attack_method("attribute", "copier", REAL, SCHEMA, peers=once, **games)
-    copied = sklar.attack_method("attribute", over_and_over, REAL, SCHEMA, **games)
+    told = sklar.lab.attack_method("attribute", "copier", REAL, SCHEMA, peers=once, **games)
+    copied = sklar.lab.attack_method("attribute", over_and_over, REAL, SCHEMA, **games)
     assert told["weight.mab"].attack.value == pytest.approx(copied["weight.mab"].attack.value, rel=1e-6)
 
 
@@ -179,8 +179,8 @@ def test_peers_that_cannot_be_attacked_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str, options: dict[str, Any], words: str
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with pytest.raises(sklar.SklarError, match=words) as caught:
-        sklar.attack_method("shadow", "it", REAL, SCHEMA, peers={"it": peer(tmp_path, word)}, **FAST, **options)
+    with pytest.raises(sklar.errors.SklarError, match=words) as caught:
+        sklar.lab.attack_method("shadow", "it", REAL, SCHEMA, peers={"it": peer(tmp_path, word)}, **FAST, **options)
     assert "secret" not in str(caught.value)
     assert not list(tmp_path.rglob("*.parquet"))
 
@@ -224,10 +224,10 @@ def linked(table: pa.Table, rows: int, seed: int) -> pd.DataFrame:
     return out.assign(weight=0.9 * out["height"] - 85)
 
 
-def attribute(method: Any, **options: Any) -> sklar.Attack:
+def attribute(method: Any, **options: Any) -> sklar.results.Attack:
     changes = {"iterations": 3, "reference": 100, "size": 150, "tables": 5}
     given = {"profile": "quick", "workers": 1, "changes": changes, "sensitive": ["weight", "age"], **options}
-    return sklar.attack_method("attribute", method, REAL, SCHEMA, **given)
+    return sklar.lab.attack_method("attribute", method, REAL, SCHEMA, **given)
 
 
 def test_attribute_inference_from_fits() -> None:
@@ -297,7 +297,7 @@ print("begun")
 rng = np.random.default_rng(0)
 table = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60), "y": rng.random(60) > 0.5})
 schema = sklar.Schema({"a": sklar.Real(-5, 5), "b": sklar.Real(-5, 5), "y": sklar.Boolean()})
-found = sklar.attack_method(
+found = sklar.lab.attack_method(
     "attribute", "tvine", table, schema, sensitive=["a"], levels=[1, 2], profile="quick",
     settings={"target": "y", "sensitive": ["a"], "families": "gaussian"},
     changes={"iterations": 2, "tables": 2, "reference": 50, "size": 50},
@@ -358,7 +358,7 @@ def test_bad_input_is_told(kind: str, options: dict[str, Any], words: str) -> No
     if kind != "shadow" and "changes" not in options:
         given.pop("changes")
     with pytest.raises(UsageError, match=words):
-        sklar.attack_method(kind, given.pop("method"), REAL, SCHEMA, **given)
+        sklar.lab.attack_method(kind, given.pop("method"), REAL, SCHEMA, **given)
 
 
 def test_a_folder_without_finished_parts_does_not_stand_in_the_way(tmp_path: Path) -> None:

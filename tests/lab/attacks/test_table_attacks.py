@@ -25,7 +25,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def run(kind: str, synthetic: pd.DataFrame, holdout: pd.DataFrame | None = HOLDOUT, **options: Any) -> sklar.Attack:
+def run(
+    kind: str, synthetic: pd.DataFrame, holdout: pd.DataFrame | None = HOLDOUT, **options: Any
+) -> sklar.results.Attack:
     return sklar.attack(kind, REAL, synthetic, SCHEMA, holdout, **{**OPTIONS.get(kind, {}), **options})
 
 

@@ -156,7 +156,7 @@ def test_the_door_that_is_handed_in_is_the_real_one() -> None:
     assert found.passed, found.verdict
 
 
-def audited(noise: NoiseSource, epsilon: float, **settings: Any) -> sklar.Audit:
+def audited(noise: NoiseSource, epsilon: float, **settings: Any) -> sklar.results.Audit:
     return sklar.audit("independent", epsilon, repair="clip", fit=fit_with(noise), **settings)
 
 

@@ -93,7 +93,7 @@ def test_every_hostile_peer_is_a_row_and_a_good_one_is_ranked(tmp_path: Path) ->
     assert time.process_time() - began < 5
 
 
-def _check_folder(folder: Path, found: sklar.Compared) -> None:
+def _check_folder(folder: Path, found: sklar.results.Compared) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     for path in folder.rglob("*"):
         if path.is_file() and path.name != "schema.toml":
@@ -251,7 +251,7 @@ def test_a_full_disk_and_a_cell_beyond_its_time_are_told_and_the_run_continues_w
 )
 def test_refusals_come_before_any_work(given: dict[str, object], words: str, tmp_path: Path) -> None:
     settings = {"methods": ["vine"], "epsilons": [1.0], "folds": 2, "output": tmp_path / "out", **given}
-    with pytest.raises(sklar.SklarError, match=words):
+    with pytest.raises(sklar.errors.SklarError, match=words):
         sklar.compare(table(60), SCHEMA, **settings)  # type: ignore[arg-type]
 
 

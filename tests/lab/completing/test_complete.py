@@ -117,13 +117,13 @@ def test_empty_cells_are_drawn_or_kept(model: sklar.Model) -> None:
 
 def test_rows_that_no_rule_allows_are_named_and_the_others_are_whole(model: sklar.Model) -> None:
     given = pa.table({"start": [10, 50, 10], "end": [12, 20, 30], "town": ["Rome", "Rome", "Paris"]})
-    with pytest.warns(sklar.SklarWarning, match=r"1 of 3 rows .*\(rows 2\)"):
+    with pytest.warns(sklar.errors.SklarWarning, match=r"1 of 3 rows .*\(rows 2\)"):
         done = model.complete(given, seed=8)
     assert done.schema.metadata[b"sklar.unmet_rows"] == b"2"
     assert obeys(done.take([0, 2])) and done.column("end").to_pylist() == [12, 20, 30]
 
 
-@pytest.mark.filterwarnings("ignore::sklar.SklarWarning")  # no row of the model need be so far out
+@pytest.mark.filterwarnings("ignore::sklar.errors.SklarWarning")  # no row of the model need be so far out
 def test_cells_outside_the_schema_follow_its_value_rules(model: sklar.Model) -> None:
     done = model.complete(pa.table({"base": [-5, 1_000], "sick": ["yes", "no"], "x": ["kept", None]}), seed=9)
     assert done.column("base").to_pylist() == [0, 60] and done.column("sick").to_pylist() == [True, False]
@@ -138,9 +138,9 @@ def test_a_table_without_rows_stays_without(model: sklar.Model) -> None:
 
 
 def test_tables_that_cannot_be_completed_are_refused(model: sklar.Model) -> None:
-    with pytest.raises(sklar.UsageError, match="no column of the model"):
+    with pytest.raises(sklar.errors.UsageError, match="no column of the model"):
         model.complete(pa.table({"x": [1]}))
-    with pytest.raises(sklar.UsageError, match="draw"):
+    with pytest.raises(sklar.errors.UsageError, match="draw"):
         model.complete(pa.table({"town": ["Rome"]}), nulls="drop")  # type: ignore[arg-type]
 
 

@@ -101,7 +101,7 @@ def remodelled(place: Path, name: str, content: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def wrong(found: sklar.Verified) -> set[str]:
+def wrong(found: sklar.results.Verified) -> set[str]:
     assert not found.ok
     return {check.part for check in found.checks if check.ok is False}
 

@@ -96,7 +96,7 @@ def test_no_end_of_an_interval_is_where_the_schema_leaves_no_room() -> None:
     few = fit(pd.DataFrame({"x": [2] * 40, "g": ["F", "M"] * 20}), schema, epsilon=0.5, delta=1e-3)
     for text, least, most in (("mean(x)", 2, 9), ("median(x)", 2, 9), ("difference(x) by g", -7, 7)):
         found = few.estimate(text, confidence=0.999999, **FEW)
-        assert isinstance(found, sklar.Estimated)
+        assert isinstance(found, sklar.results.Estimated)
         assert found.value is not None and found.low is not None and found.high is not None
         assert least <= found.low <= found.value <= found.high <= most
 
@@ -106,7 +106,7 @@ def test_a_quantile_among_equal_values_is_certain_only_where_noise_cannot_move_i
     rows = pd.DataFrame({"x": [2] * 700 + [5] * 1_300})
     for epsilon, sure in ((0.1, False), (8.0, True)):
         found = fit(rows, schema, epsilon=epsilon, delta=1e-6).estimate("quantile(x, 0.25)", **FEW)
-        assert isinstance(found, sklar.Estimated) and found.low is not None and found.high is not None
+        assert isinstance(found, sklar.results.Estimated) and found.low is not None and found.high is not None
         assert (found.high - found.low < 1e-9) == sure
 
 

@@ -50,7 +50,7 @@ def forged(place: Path, change: Callable[[Stored], Stored]) -> Path:
     return place / "forged.sklar"
 
 
-def wrong(found: sklar.Verified) -> set[str]:
+def wrong(found: sklar.results.Verified) -> set[str]:
     assert not found.ok and found.verdict.startswith("NOT VERIFIED")
     return {check.part for check in found.checks if check.ok is False}
 

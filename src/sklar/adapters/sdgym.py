@@ -1,7 +1,7 @@
 """Sklar in a benchmark of SDGym: the two functions of `create_single_table_synthesizer`.
 
 from sdgym.synthesizers.generate import create_single_table_synthesizer
-from sklar import sdgym_functions
+from sklar.adapters import sdgym_functions
 
 create_single_table_synthesizer("Sklar", *sdgym_functions(epsilon=1.0))
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sklar.pipeline.synthesizer import SklarSynthesizer
+from sklar.adapters.sdv_synthesizer import SklarSynthesizer
 
 
 def sdgym_functions(
@@ -20,7 +20,7 @@ def sdgym_functions(
     """Return a function that trains on a table with SDV metadata, and one that samples from the result.
 
     Args:
-        settings: Arguments of `sklar.SklarSynthesizer`, as epsilon, which has no default.
+        settings: Arguments of `sklar.adapters.SklarSynthesizer`, as epsilon, which has no default.
     """
 
     def get_trained_synthesizer(data: Any, metadata: Any) -> SklarSynthesizer:

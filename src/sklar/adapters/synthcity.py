@@ -1,7 +1,7 @@
 """Sklar as a plugin of synthcity: a class for `Plugins().add`, with the interface of its other generators.
 
 from synthcity.plugins import Plugins
-from sklar import synthcity_plugin
+from sklar.adapters import synthcity_plugin
 
 Plugins().add("sklar", synthcity_plugin(schema, epsilon=1.0))
 
@@ -15,8 +15,8 @@ import importlib
 from os import PathLike
 from typing import Any
 
+from sklar.adapters.sdv_synthesizer import SklarSynthesizer
 from sklar.errors import MissingExtraError, UsageError
-from sklar.pipeline.synthesizer import SklarSynthesizer
 from sklar.schema.columns import Boolean, Column, Labels
 from sklar.schema.table import Schema
 
@@ -28,7 +28,7 @@ def synthcity_plugin(schema: Schema | str | PathLike[str] | None = None, **setti
 
     Args:
         schema: Public facts about the columns; without it every fact is measured and paid for.
-        settings: Other arguments of `sklar.SklarSynthesizer`, as epsilon, which has no default.
+        settings: Other arguments of `sklar.adapters.SklarSynthesizer`, as epsilon, which has no default.
     """
     try:
         core = {name: importlib.import_module(f"{CORE}.{name}") for name in ("plugin", "dataloader", "schema")}

@@ -1,6 +1,6 @@
 """The Synthesizer of SmartNoise (`snsynth`): create, fit with hints about columns, sample.
 
-    from sklar import Synthesizer   # was: from snsynth import Synthesizer
+    from sklar.adapters import Synthesizer   # was: from snsynth import Synthesizer
 
     synth = Synthesizer.create("vine", epsilon=3.0)
     synth.fit(df, categorical_columns=["sex"], continuous_columns=["income"], preprocessor_eps=0.5)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal
 
+from sklar.adapters.sdv_conditions import read_conditions
 from sklar.errors import PaidRangesWarning, UsageError, warn_user
 from sklar.export.frames import as_frame, read_like
 from sklar.pipeline.fit.request import DEFAULT_DELTA
 from sklar.pipeline.fit.run import fit
 from sklar.pipeline.model import Model, load
-from sklar.pipeline.sdv_conditions import read_conditions
 from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv, schema_to_pay, to_sdv
 from sklar.schema.table import Schema
 
