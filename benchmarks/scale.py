@@ -213,9 +213,9 @@ def sample(path: Path, method: str, rows: int, folder: Path) -> tuple[float, flo
     pa.set_cpu_count(1)
     model = _fitted(__import__("sklar").fit, path, method, {})
     shutil.rmtree(folder, ignore_errors=True)
-    model.sample_parts(folder, 1 << 18, seed=1, workers=1)
+    model.write_rows(folder, 1 << 18, seed=1, workers=1)
     shutil.rmtree(folder)
-    wall, cpu = timed(lambda: model.sample_parts(folder, rows, seed=1, workers=1))
+    wall, cpu = timed(lambda: model.write_rows(folder, rows, seed=1, workers=1))
     shutil.rmtree(folder)
     return cpu, wall
 

@@ -122,9 +122,9 @@ def test_rows_are_told_while_they_are_drawn_and_written(tmp_path: Path) -> None:
     assert len(sampled) > 4 and sampled == sorted(sampled) and sampled[0] == 0 and sampled[-1] == 1
     assert sampled[-2] < 0.81  # all are drawn, none is written
     drawn: list[int] = []
-    table = model.sample_table(130_000, seed=1, given=None, iid=False, drawn=drawn.append)
+    table = model.draw_table(130_000, seed=1, given=None, iid=False, drawn=drawn.append)
     assert len(drawn) > 2 and sum(drawn) == 130_000 and table.equals(model.sample(130_000, seed=1))
-    model.sample_table(500, seed=1, given={"sex": "F"}, iid=False, drawn=drawn.append)
+    model.draw_table(500, seed=1, given={"sex": "F"}, iid=False, drawn=drawn.append)
     assert drawn[-1] == 500
 
 

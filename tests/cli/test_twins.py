@@ -14,7 +14,7 @@ from sklar.cli.main import app
 
 TWINS = {
     "mcp": "serve_model",
-    "demo": "demo", "plan": "plan", "synth": "synth", "fit": "fit", "sample": "Model.sample_to",
+    "demo": "demo", "plan": "plan", "synth": "synth", "fit": "fit", "sample": "Model.write_rows",
     "inspect": "Model.inspect", "report": "Model.report", "page": "Model.page", "evaluate": "evaluate",
     "attack": "attack", "attack-method": "attack_method", "complete": "complete", "estimate": "Model.estimate",
     "levels": "compare_levels", "split": "split", "bundle": "bundle", "verify": "verify", "key": "make_key",
@@ -66,7 +66,7 @@ def test_synth_writes_the_rows_of_the_model_it_keeps(table: Path) -> None:
     )  # fmt: skip
     assert model.fit_facts["options"]["k"] == 2.0
     again = table.with_name("again.csv")
-    assert sklar.load(kept).sample_to(again, 50, seed=3) == 50
+    assert sklar.load(kept).write_rows(again, 50, seed=3) == 50
     assert again.read_bytes() == out.read_bytes()
     assert pyarrow.csv.read_csv(out).num_rows == 50
 
@@ -79,7 +79,7 @@ def test_synth_spends_nothing_where_the_output_is_refused(table: Path) -> None:
 
 def test_sample_and_its_twin_write_the_same(table: Path) -> None:
     sklar.synth(table, table.with_name("t.toml"), table.with_name("out.csv"), epsilon=1, model=table.with_name("m"))
-    sklar.load(table.with_name("m")).sample_to(table.with_name("a.csv"), 20, seed=7, given={"sex": "F"})
+    sklar.load(table.with_name("m")).write_rows(table.with_name("a.csv"), 20, seed=7, given={"sex": "F"})
     words = ["sample", str(table.with_name("m")), "-n", "20", "--seed", "7", "--given", "sex=F", "-o"]
     assert CliRunner().invoke(app, [*words, str(table.with_name("b.csv"))]).exit_code == 0
     assert table.with_name("a.csv").read_bytes() == table.with_name("b.csv").read_bytes()

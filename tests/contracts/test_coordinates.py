@@ -96,7 +96,7 @@ def test_rules_hold_in_every_row(case: str) -> None:
 def test_rules_hold_in_streams_parts_and_conditional_samples(tmp_path: Path) -> None:
     model = fitted("vine")
     assert sum(broken(pa.Table.from_batches([batch])) for batch in model.stream(150_000, seed=2)) == 0
-    model.sample_parts(tmp_path / "parts", 70_000, seed=2, part_rows=65_536, workers=1)
+    model.write_rows(tmp_path / "parts", 70_000, seed=2, part_rows=65_536, workers=1)
     import pyarrow.dataset
 
     assert broken(pyarrow.dataset.dataset(tmp_path / "parts", format="parquet").to_table()) == 0

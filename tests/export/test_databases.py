@@ -152,7 +152,7 @@ def test_a_model_samples_into_a_database(place: tuple[str, Ask]) -> None:
     schema = sklar.Schema({"n": sklar.Integer(0, 9), "word": sklar.Category(["a", "b"])})
     data = {"n": list(range(10)) * 20, "word": ["a", "b"] * 100}
     model = sklar.fit(data, schema, "independent", epsilon=5.0)
-    assert model.sample_to(f"{address}made", 50, seed=3) == 50
+    assert model.write_rows(f"{address}made", 50, seed=3) == 50
     rows = {(int(n), word) for n, word in ask("SELECT n, word FROM made")}
     assert rows == {(line["n"], line["word"]) for line in model.sample(50, seed=3).to_pylist()}
 

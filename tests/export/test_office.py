@@ -86,7 +86,7 @@ def test_a_sample_is_written_and_fitted_again(tmp_path: Path, ending: str) -> No
     schema = sklar.Schema({"age": sklar.Integer(0, 99), "sex": sklar.Category(["F", "M"])})
     model = sklar.fit({"age": [20, 30] * 100, "sex": ["F", "M"] * 100}, schema, method="independent", epsilon=9.0)
     path = tmp_path / f"s.{ending}"
-    model.sample_to(path, 300, seed=1)
+    model.write_rows(path, 300, seed=1)
     again = sklar.fit(path, schema, method="independent", epsilon=9.0)
     assert set(again.sample(100, seed=1)["sex"].to_pylist()) >= {"F", "M"}
 

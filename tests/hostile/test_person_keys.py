@@ -82,7 +82,7 @@ def test_no_key_in_anything_that_leaves(
         model = sklar.fit(data, KINDS[kind], epsilon=2.0, ledger=public / "l.ledger", new_ledger=True)
     model.save(public / "m.sklar")
     model.report(public / "report.html")
-    model.sample_to(f"{public}/synthetic/" if kind == "two tables" else public / "synthetic.csv", 50, seed=1)
+    model.write_rows(f"{public}/synthetic/" if kind == "two tables" else public / "synthetic.csv", 50, seed=1)
     found = sklar.verify(public / "m.sklar", ledger=public / "l.ledger")
     assert found.ok
     sampled = model.sample(50, seed=1) if kind == "flat" else model.sample_persons(30, seed=1)

@@ -55,11 +55,11 @@ def test_plain_gaussian_is_labelled_everywhere(table: pa.Table, tmp_path: Path) 
 
 def test_parts_are_labelled(table: pa.Table, tmp_path: Path) -> None:
     model = sklar.fit(table, people_schema(), method="plain-gaussian", no_guarantee=True)
-    model.sample_parts(tmp_path / "out", 50, seed=1, workers=1)
+    model.write_rows(tmp_path / "out", 50, seed=1, workers=1)
     assert json.loads((tmp_path / "out" / "_sklar.json").read_text())["guarantee"].startswith(LABEL)
     metadata = pq.read_schema(tmp_path / "out" / "part-00000.parquet").metadata
     assert metadata[b"sklar.guarantee"].startswith(LABEL.encode())
-    assert model.sample_parts(tmp_path / "out", 50, seed=1, workers=1) == 50  # taken up, not refused
+    assert model.write_rows(tmp_path / "out", 50, seed=1, workers=1) == 50  # taken up, not refused
 
 
 @pytest.mark.parametrize("name", ["cache", "cache_bytes", "threads", "spark"])

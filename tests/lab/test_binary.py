@@ -83,7 +83,7 @@ def test_a_sample_is_close_and_other_rows_are_not(model: sklar.Model, tmp_path: 
     assert error(near) < 40 < error(far)
     table().to_csv(tmp_path / "real.csv", index=False)
     SCHEMA.write(tmp_path / "s.toml")
-    model.sample_to(tmp_path / "bits.parquet", 5_000, seed=1, binary=True)
+    model.write_rows(tmp_path / "bits.parquet", 5_000, seed=1, binary=True)
     words = ["evaluate", str(tmp_path / "real.csv"), str(tmp_path / "bits.parquet"), "-s", str(tmp_path / "s.toml")]
     told = CliRunner().invoke(app, [*words, "--binary", "--json"])
     assert told.exit_code == 0, told.output

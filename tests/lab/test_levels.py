@@ -112,7 +112,7 @@ def test_the_command_does_the_same_and_sample_takes_a_level(found: sklar.results
     found.model.save(tmp_path / "m.sklar")
     sample = ["sample", str(tmp_path / "m.sklar"), "-n", "20", "--seed", "3", "-o"]
     assert CliRunner().invoke(app, [*sample, str(tmp_path / "a.csv"), "--level", "2"]).exit_code == 0
-    sklar.lab.at_level(found.model, 2).sample_to(tmp_path / "b.csv", 20, seed=3)
+    sklar.lab.at_level(found.model, 2).write_rows(tmp_path / "b.csv", 20, seed=3)
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     assert CliRunner().invoke(app, [*sample, str(tmp_path / "c.csv"), "--level", "9"]).exit_code == 1
 

@@ -318,7 +318,7 @@ def test_what_is_there_is_not_overwritten_and_nothing_is_charged(place: Path) ->
     SCHEMA.write("people.toml")
     model = sklar.fit("people.csv", SCHEMA, method="independent", ledger="capped.ledger", **CLEAN)
     model.save("m.sklar")
-    model.sample_to("out.csv", 10, seed=1)
+    model.write_rows("out.csv", 10, seed=1)
     for name in ("old.custodian.html", "new.public.html", "paid.toml"):
         (place / name).write_text("checked by somebody")
     before = {path.name: path.read_bytes() for path in place.iterdir()}
@@ -338,7 +338,7 @@ def test_what_is_there_is_not_overwritten_and_nothing_is_charged(place: Path) ->
     asked: dict[str, Any] = {**CLEAN, "method": "independent", "ledger": "capped.ledger"}
     for call in (
         lambda: model.save("m.sklar"),
-        lambda: model.sample_to("out.csv", 10),
+        lambda: model.write_rows("out.csv", 10),
         lambda: sklar.synth("people.csv", SCHEMA, "out.csv", **asked),
         lambda: sklar.synth("people.csv", SCHEMA, "other.csv", model="m.sklar", **asked),
     ):
@@ -390,4 +390,4 @@ def test_what_is_there_is_overwritten_by_force(place: Path) -> None:
     model = sklar.load("m.sklar")
     model.save("m.sklar", force=True)
     for _ in range(2):
-        model.sample_to("out.csv", 10, seed=1, force=True)
+        model.write_rows("out.csv", 10, seed=1, force=True)

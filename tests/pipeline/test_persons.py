@@ -86,7 +86,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
         model = sklar.fit(place / "visits", place / "s.toml", epsilon=2.0)
     model.save(place / "m.sklar")
     model.report(place / "report.html")
-    model.sample_to(place / "synthetic.csv", 500, seed=1)
+    model.write_rows(place / "synthetic.csv", 500, seed=1)
     sklar.bundle(place / "m.sklar", place / "release.zip", rows=200, seed=1, ledger=place / "visits.ledger")
     return place
 

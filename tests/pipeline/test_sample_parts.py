@@ -63,18 +63,16 @@ def test_the_rows_are_those_of_the_stream(
     workers: int, part_rows: int, model: sklar.Model, stream: pa.Table, tmp_path: Path
 ) -> None:
     told: list[int] = []
-    count = model.sample_parts(
-        tmp_path / "out", ROWS, seed=7, workers=workers, part_rows=part_rows, written=told.append
-    )
+    count = model.write_rows(tmp_path / "out", ROWS, seed=7, workers=workers, part_rows=part_rows, written=told.append)
     assert count == ROWS == sum(told) and same(stream, written(tmp_path / "out")) and not hidden(tmp_path / "out")
 
 
 def test_a_finished_part_is_kept_and_the_rest_written(model: sklar.Model, stream: pa.Table, tmp_path: Path) -> None:
-    model.sample_parts(tmp_path, ROWS, seed=7, workers=1, part_rows=1)
+    model.write_rows(tmp_path, ROWS, seed=7, workers=1, part_rows=1)
     kept = (tmp_path / "part-00000.parquet").stat().st_mtime_ns
     (tmp_path / "part-00001.parquet").unlink()
     (tmp_path / ".part-00001.parquet.abc.tmp").write_bytes(b"half")
-    model.sample_parts(tmp_path, ROWS, workers=1, part_rows=1)  # the folder knows its seed
+    model.write_rows(tmp_path, ROWS, workers=1, part_rows=1)  # the folder knows its seed
     assert same(stream, written(tmp_path)) and not hidden(tmp_path)
     assert (tmp_path / "part-00000.parquet").stat().st_mtime_ns == kept
 
@@ -90,40 +88,40 @@ def test_a_finished_part_is_kept_and_the_rest_written(model: sklar.Model, stream
 )
 def test_changed_settings_are_refused(change: dict[str, Any], words: str, model: sklar.Model, tmp_path: Path) -> None:
     asked: dict[str, Any] = {"n": 20, "seed": 7, "part_rows": 1, "workers": 1}
-    model.sample_parts(tmp_path, **asked)
+    model.write_rows(tmp_path, **asked)
     before = (tmp_path / "part-00000.parquet").read_bytes()
     with pytest.raises(OutputError, match=words):
-        model.sample_parts(tmp_path, **(asked | change))
+        model.write_rows(tmp_path, **(asked | change))
     assert (tmp_path / "part-00000.parquet").read_bytes() == before
 
 
 def test_another_model_is_refused(model: sklar.Model, tmp_path: Path) -> None:
-    model.sample_parts(tmp_path, 20, seed=7, workers=1)
+    model.write_rows(tmp_path, 20, seed=7, workers=1)
     other = sklar.fit(pa.table({"age": [1, 2]}), sklar.Schema({"age": sklar.Integer(0, 9)}), "independent", 1.0)
     with pytest.raises(OutputError, match="another model"):
-        other.sample_parts(tmp_path, 20, seed=7, workers=1)
+        other.write_rows(tmp_path, 20, seed=7, workers=1)
 
 
 def test_another_version_is_refused(model: sklar.Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model.sample_parts(tmp_path, 20, seed=7, workers=1)
+    model.write_rows(tmp_path, 20, seed=7, workers=1)
     assert f"sklar {sklar.__version__}" in json.loads((tmp_path / parts_module.MANIFEST).read_text())["sampler"]
     (tmp_path / "part-00000.parquet").unlink()
     monkeypatch.setattr(np, "__version__", "9.9")
     with pytest.raises(OutputError, match="version of sklar or numpy"):
-        model.sample_parts(tmp_path, 20, seed=7, workers=1)
+        model.write_rows(tmp_path, 20, seed=7, workers=1)
     assert not (tmp_path / "part-00000.parquet").exists()
 
 
 def test_places_that_are_not_for_parts(model: sklar.Model, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(OutputError, match="not empty"):
-        model.sample_parts(tmp_path, 20)
+        model.write_rows(tmp_path, 20)
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / parts_module.MANIFEST).write_text("{")
     with pytest.raises(OutputError, match="damaged"):
-        model.sample_parts(tmp_path / "new", 20)
+        model.write_rows(tmp_path / "new", 20)
     with pytest.raises(OutputError):
-        model.sample_parts(tmp_path / "mine.txt", 20)
+        model.write_rows(tmp_path / "mine.txt", 20, workers=1)
     for asked in (
         {"n": 0},
         {"n": 5, "workers": 0},
@@ -132,7 +130,7 @@ def test_places_that_are_not_for_parts(model: sklar.Model, tmp_path: Path) -> No
         {"n": 5, "seed": -1},
     ):
         with pytest.raises(UsageError):
-            model.sample_parts(tmp_path / "other", **asked)
+            model.write_rows(tmp_path / "other", **({"workers": 1} | asked))
     assert not (tmp_path / "other").exists()
 
 
@@ -161,9 +159,9 @@ def test_a_full_disk_leaves_whole_parts_only(
 
     monkeypatch.setattr(parts_module, "_write_groups", full)
     with pytest.raises(OutputError, match="no space left"):
-        model.sample_parts(tmp_path, ROWS, seed=7, workers=1, part_rows=1)
+        model.write_rows(tmp_path, ROWS, seed=7, workers=1, part_rows=1)
     assert [p.name for p in tmp_path.glob("*part*")] == ["part-00000.parquet"]
-    model.sample_parts(tmp_path, ROWS, seed=7, workers=1, part_rows=1)
+    model.write_rows(tmp_path, ROWS, seed=7, workers=1, part_rows=1)
     assert same(stream, written(tmp_path))
 
 
@@ -172,7 +170,7 @@ def test_a_disk_that_cannot_hold_the_rest_is_told_early(
 ) -> None:
     monkeypatch.setattr(parts_module.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})())
     with pytest.raises(OutputError, match="GB free"):
-        model.sample_parts(tmp_path, ROWS, seed=7, workers=1, part_rows=1)
+        model.write_rows(tmp_path, ROWS, seed=7, workers=1, part_rows=1)
 
 
 @pytest.mark.slow

@@ -174,7 +174,7 @@ def test_both_tables_go_to_a_database_or_none(model: sklar.Model, tmp_path: Path
     import duckdb
 
     base = tmp_path / "both.duckdb"
-    rows = model.sample_to(base, 40, seed=7)
+    rows = model.write_rows(base, 40, seed=7)
     expected = model.sample_persons(40, seed=7)
     assert rows == sum(table.num_rows for table in expected.values())
     with duckdb.connect(str(base)) as connection:
@@ -184,7 +184,7 @@ def test_both_tables_go_to_a_database_or_none(model: sklar.Model, tmp_path: Path
             ]
         connection.execute("drop table p")
     with pytest.raises(OutputError, match="already contains rows"):
-        model.sample_to(base, 40, seed=7)
+        model.write_rows(base, 40, seed=7)
     with duckdb.connect(str(base)) as connection:
         assert connection.execute("select table_name from duckdb_tables()").fetchall() == [("c",)]
 
@@ -216,7 +216,7 @@ def test_what_does_not_go_with_two_tables_is_refused(
     model: sklar.Model, tmp_path: Path, place: str, more: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(UsageError, match=says):
-        model.sample_to(place if "://" in place else tmp_path / place, 10, **more)
+        model.write_rows(place if "://" in place else tmp_path / place, 10, **more)
     assert not any(tmp_path.iterdir())
 
 

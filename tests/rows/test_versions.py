@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 TESTED = ("pandas", "polars", "pyarrow")
 """Libraries whose containers are read."""
-NEEDED = ("pytest", "pytest-xdist", "hypothesis", "duckdb", "openpyxl", "pyreadstat")
+NEEDED = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "duckdb", "openpyxl", "pyreadstat")
 PLACES = ("test_containers.py", "test_value_alone.py", "encode", "counting", "persons", "sources/test_sources.py")
 
 

@@ -71,7 +71,7 @@ def test_seeds_files_and_the_command_give_the_same_rows(model: sklar.Model, tmp_
     table = model.sample(700, seed=7, binary=True)
     assert table.equals(model.sample(700, seed=7, binary=True))
     assert not table.equals(model.sample(700, seed=8, binary=True))
-    assert model.sample_to(tmp_path / "a.parquet", 700, seed=7, binary=True) == 700
+    assert model.write_rows(tmp_path / "a.parquet", 700, seed=7, binary=True) == 700
     assert pyarrow.parquet.read_table(tmp_path / "a.parquet").equals(table)
     model.save(tmp_path / "m.sklar")
     words = ["sample", str(tmp_path / "m.sklar"), "-n", "700", "--seed", "7", "--binary", "-o"]

@@ -77,5 +77,5 @@ def test_a_fit_keeps_the_step_and_files_show_whole_numbers(tmp_path):
     model.save(tmp_path / "m.sklar")
     table = sklar.load(tmp_path / "m.sklar").sample(2_000, seed=1).to_pandas()
     assert (table.loan % 100 == 0).all() and (table.fee % 50 == 0).all() and table.loan.nunique() > 150
-    model.sample_to(tmp_path / "out.csv", 200, seed=1)
+    model.write_rows(tmp_path / "out.csv", 200, seed=1)
     assert ".0" not in (tmp_path / "out.csv").read_text()

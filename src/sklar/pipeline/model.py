@@ -120,7 +120,7 @@ class Model:
         given: Mapping[str, Any] | None = None,
         iid: bool = False,
         binary: bool = False,
-        to: Literal["pandas", "polars", "arrow", "duckdb"] | None = None,
+        to: Literal["pandas", "polars", "arrow", "duckdb", "spark"] | None = None,
         like: Any = None,
         fill: Fill | None = None,
     ) -> Any:
@@ -138,7 +138,8 @@ class Model:
             binary: Return the binary table of dpc's paper (models of dpc and cop only): zeros and ones, a column for
                 each value, as "race=White" or "age=30..39". Rows are independent; one may have two values of a column,
                 or none.
-            to: "pandas", "polars", "duckdb" or "arrow".
+            to: "pandas", "polars", "duckdb", "arrow" or "spark". "spark" is a frame of the active session whose
+                executors draw the rows of `stream`, in any order; it takes n, seed and given alone.
             like: A data frame, as the one that was fitted: the sample has its library, order of columns and types
                 (nullable integers, categories, time zones), and the name of its index. Its cells are not read, and
                 labels are those of the schema, not of its categories. Plain numbers of pandas have the type that the
@@ -154,11 +155,17 @@ class Model:
         from sklar.pipeline.sampling.write import binary_tables
 
         rows = self.rows_estimate if n is None else n
+        if to == "spark":
+            from sklar.pipeline.sampling.spark import spark_frame
+
+            if iid or binary or like is not None or fill is not None:
+                raise UsageError('to="spark" takes n, seed and given alone: its rows are independent')
+            return spark_frame(self._stored, rows, seed=seed, given=given)
         if binary:
             bits = pa.concat_tables(binary_tables(self, rows, seed, given))
             return bits if to is None else as_frame(bits, self.schema, to=to, like=None)
         bar = notebook.notebook_rows("sampling", rows)
-        table = self.sample_table(rows, seed=seed, given=given, iid=iid, drawn=bar)
+        table = self.draw_table(rows, seed=seed, given=given, iid=iid, drawn=bar)
         if fill is not None:
             table = filled(table, self.schema, fill, like=like, seed=seed)
         return table if to is None and like is None else as_frame(table, self.schema, to=to, like=like)
@@ -212,7 +219,7 @@ class Model:
                 "linked=False in Person"
             )
 
-    def sample_table(
+    def draw_table(
         self,
         rows: int,
         *,
@@ -221,7 +228,7 @@ class Model:
         iid: bool,
         drawn: Callable[[int], None] | None = None,
     ) -> pa.Table:
-        """Draw rows as an Arrow table, as in `sample`; `drawn` is called with the number of rows of each block."""
+        """Draw rows as an Arrow table for `sample` and `write_rows`; `drawn` is called with the rows of each block."""
         from sklar.export.arrow import to_arrow
         from sklar.sample.draw import draw_sample
 
@@ -377,65 +384,7 @@ class Model:
         tables = make_implicates(self._stored, count, rows, seed_entropy(seed), done)
         return (_labelled(to_arrow(self.schema, table), self.claim, {}) for table in tables)
 
-    def sample_spark(
-        self,
-        n: int,
-        *,
-        spark: Any = None,
-        seed: int | None = None,
-        given: Mapping[str, Any] | None = None,
-        part_rows: int | None = None,
-    ) -> Any:
-        """Draw independent synthetic rows as a Spark data frame, by the executors: the rows of `stream`, in any order.
-
-        Args:
-            n: Number of rows.
-            spark: The Spark session; by default the active one.
-            seed: Any whole number; the same seed gives the same rows. The frame is the same whenever it is evaluated.
-            given: Conditions on columns, as in `sample`.
-            part_rows: Rows of a partition, rounded up to whole blocks of 65,536; about a million by default.
-        """
-        from sklar.pipeline.sampling.spark import spark_frame
-
-        return spark_frame(self._stored, n, spark=spark, seed=seed, given=given, part_rows=part_rows)
-
-    def sample_parts(
-        self,
-        folder: str | PathLike[str],
-        n: int | None = None,
-        *,
-        seed: int | None = None,
-        given: Mapping[str, Any] | None = None,
-        part_rows: int | None = None,
-        workers: int | None = None,
-        written: Callable[[int], None] | None = None,
-    ) -> int:
-        """Write independent synthetic rows as a folder of Parquet files; return the number of rows.
-
-        The rows are those of `stream` for the same seed. An interrupted run is continued when it is repeated. For a
-        model of `Tables`, n persons are written to a CSV file for each table.
-
-        Args:
-            folder: The folder to write.
-            n: Number of rows; by default the noisy number of rows of the fitted table.
-            seed: Any whole number; the same seed gives the same rows.
-            given: Conditions on columns, as in `sample`.
-            part_rows: Rows of a part, rounded up to whole blocks of 65,536; about a million by default.
-            workers: Number of processes; by default one for each usable core.
-            written: Progress callback: called with the number of rows of each part.
-        """
-        from sklar.pipeline.sampling.parts import sample_to_parts
-        from sklar.pipeline.sampling.write import SampleRequest, has_two_tables, write_two_tables
-
-        if has_two_tables(self):
-            return write_two_tables(self, folder, SampleRequest(rows=n, seed=seed, given=given))
-        rows = self.rows_estimate if n is None else n
-        return sample_to_parts(
-            self._stored, folder, rows, seed=seed, given=given, part_rows=part_rows, workers=workers,
-            written=written or notebook.notebook_rows("sampling", rows),
-        )  # fmt: skip
-
-    def sample_to(
+    def write_rows(
         self,
         path: str | PathLike[str],
         n: int | None = None,
@@ -447,30 +396,50 @@ class Model:
         fill: Fill | None = None,
         safe: bool = False,
         force: bool = False,
+        part_rows: int | None = None,
+        workers: int | None = None,
+        written: Callable[[int], None] | None = None,
     ) -> int:
-        """Write synthetic rows to a file; return the number of rows.
+        """Write synthetic rows to a file, a folder or a database; return the number of rows.
 
-        More than a million rows are drawn in batches, in bounded memory, and are always independent.
+        More than a million rows are drawn in batches, in bounded memory, and are always independent. So are those of
+        a folder of Parquet files, which are the rows of `stream` for the same seed; an interrupted folder is continued
+        when the call is repeated.
 
         Args:
-            path: .csv, .tsv, .parquet, .feather, .arrow, .xlsx, .sav, .zsav or .dta; or the URL of a new table in a
-                database (postgresql, duckdb, sqlite). Writing is atomic. For a model of `Tables`, n persons are written
-                to both tables of a folder, a .duckdb file or a database.
+            path: .csv, .tsv, .parquet, .feather, .arrow, .xlsx, .sav, .zsav or .dta; the URL of a new table in a
+                database (postgresql, duckdb, sqlite); or a folder for Parquet files, if it exists, its name ends in
+                a slash, or `part_rows` or `workers` is given. Writing to a file is atomic. For a model of `Tables`, n
+                persons are written to both tables of a folder, a .duckdb file or a database.
             n: Number of rows; by default the noisy number of rows of the fitted table.
-            seed: Any whole number; the same seed gives the same file.
+            seed: Any whole number; the same seed gives the same rows.
             given: Conditions on columns, as in `sample`.
             iid: As in `sample`.
             binary: As in `sample`.
-            fill: As in `sample`.
+            fill: As in `sample`; for one file.
             safe: In text files, escape texts that a spreadsheet would take for formulas.
             force: Overwrite an existing file.
+            part_rows: For a folder: rows of a file, rounded up to whole blocks of 65,536; about a million by default.
+            workers: For a folder: number of processes; by default one for each usable core.
+            written: Called with the number of rows that were written since the last call.
         """
-        from sklar.pipeline.sampling.write import SampleRequest, sample_form, sample_to_file
+        from sklar.export.parts import is_parts_output
+        from sklar.pipeline.sampling.parts import sample_to_parts
+        from sklar.pipeline.sampling.write import SampleRequest, has_two_tables, sample_form, sample_to_file
 
-        form = sample_form(iid, binary)
-        return sample_to_file(
-            self, path, SampleRequest(rows=n, seed=seed, given=given, form=form, fill=fill, safe=safe, force=force)
+        request = SampleRequest(
+            rows=n, seed=seed, given=given, form=sample_form(iid, binary), fill=fill, safe=safe, force=force
         )
+        in_parts = is_parts_output(path) or os.path.isdir(path) or workers is not None or part_rows is not None
+        if has_two_tables(self) or not in_parts:
+            return sample_to_file(self, path, request, written)
+        if fill is not None or binary:
+            raise UsageError("fill and the binary table are for one file, not for a folder of parts")
+        rows = self.rows_estimate if n is None else n
+        return sample_to_parts(
+            self._stored, path, rows, seed=seed, given=given, part_rows=part_rows, workers=workers,
+            written=written or notebook.notebook_rows("sampling", rows),
+        )  # fmt: skip
 
     def inspect(self) -> dict[str, Any]:
         """Return claim, budget by step, margins and structure as plain data."""

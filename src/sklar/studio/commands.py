@@ -215,5 +215,5 @@ def fit_in_python(entry: TableEntry, name: str, settings: FitForm) -> list[str]:
         f"delta={exact(settings.delta)}, ledger={entry.ledger!r}{words}{read_in_python(entry)})",
         f'model.save("{name}.sklar")',
         f'model.report("{name}.public.html")',
-        f'model.sample_to("{name}.sample-1.csv", {PREVIEW_ROWS}, seed=1)',
+        f'model.write_rows("{name}.sample-1.csv", {PREVIEW_ROWS}, seed=1)',
     ]

@@ -39,7 +39,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sklar.Ledger.create(folder / "t.ledger", "people", 3, 3e-9)
     model = sklar.fit(folder / "t.csv", schema(), method="independent", epsilon=1.0, ledger=folder / "t.ledger")
     model.save(folder / "m.sklar")
-    model.sample_to(folder / "rows.csv", 200, seed=7)
+    model.write_rows(folder / "rows.csv", 200, seed=7)
     return folder
 
 
@@ -546,11 +546,11 @@ def test_another_ledger_a_broken_chain_and_a_cap_that_does_not_hold_are_found(pl
 @pytest.mark.parametrize("end", ["csv", "tsv", "parquet", "arrow"])
 def test_rows_are_those_of_the_model_and_the_seed_or_not(place: Path, tmp_path: Path, end: str) -> None:
     model = sklar.load(place / "m.sklar")
-    model.sample_to(tmp_path / f"r.{end}", 150, seed=3)
+    model.write_rows(tmp_path / f"r.{end}", 150, seed=3)
     file = place / "m.sklar"
     assert sklar.verify(file, rows=tmp_path / f"r.{end}", seed=3)["rows"].ok
     assert wrong(sklar.verify(file, rows=tmp_path / f"r.{end}", seed=4)) == {"rows"}
-    model.sample_to(tmp_path / f"g.{end}", 150, seed=3, given={"sex": "F"})
+    model.write_rows(tmp_path / f"g.{end}", 150, seed=3, given={"sex": "F"})
     assert sklar.verify(file, rows=tmp_path / f"g.{end}", seed=3, given={"sex": "F"})["rows"].ok
     assert wrong(sklar.verify(file, rows=tmp_path / f"g.{end}", seed=3)) == {"rows"}
 

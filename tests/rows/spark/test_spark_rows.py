@@ -16,6 +16,7 @@ import pytest
 import sklar
 from sklar.counting.blocks import MomentJob
 from sklar.errors import SourceError, UsageError
+from sklar.pipeline.sampling.spark import spark_frame
 from sklar.release.blocks import BlockMeans
 from sklar.release.scores import Scores
 from sklar.rows import exact_counts, exact_ones, open_rows
@@ -206,7 +207,7 @@ def test_rows_without_a_guarantee_say_so_on_spark(spark: Any) -> None:
     data = pa.table({"x": [1, 2, 3, 4] * 20, "y": [1, 1, 2, 2] * 20})
     schema = Schema({"x": Integer(0, 9), "y": Integer(0, 9)})
     model = sklar.fit(data, schema, method="plain-gaussian", no_guarantee=True)
-    frame = model.sample_spark(10, spark=spark, seed=7)
+    frame = model.sample(10, to="spark", seed=7)
     assert frame.count() == 10
     assert all(field.metadata["sklar.guarantee"].startswith("NO DP GUARANTEE") for field in frame.schema)
 
@@ -263,13 +264,16 @@ def test_a_sample_on_spark_is_the_stream(spark: Any) -> None:
     data = pa.table({"age": [3, 50, 90], "sex": ["F", "M", "F"], "seen": pa.array(["2020-05-05"] * 3)})
     model = sklar.fit(data, schema, method="independent", epsilon=1.0)
     rows = 65_536 + 500
-    frame = model.sample_spark(rows, spark=spark, seed=7, part_rows=65_536)
+    frame = spark_frame(model._stored, rows, seed=7, part_rows=65_536)
+    assert frame.exceptAll(model.sample(rows, to="spark", seed=7)).count() == 0
     stream = pa.Table.from_batches(model.stream(rows, seed=7)).to_pandas()
     there = frame.groupBy("age", "sex", "seen").count().collect()
     here = stream.groupby(["age", "sex", "seen"]).size()
     assert {tuple(row)[:3]: row[3] for row in there} == here.to_dict()
     with pytest.raises(UsageError):
-        model.sample_spark(0, spark=spark)
+        model.sample(0, to="spark")
+    with pytest.raises(UsageError, match="independent"):
+        model.sample(5, to="spark", iid=True)
 
 
 def test_a_cell_has_the_code_it_has_alone(spark: Any) -> None:

@@ -106,7 +106,7 @@ def command(
         return
     with row_bar("sampling rows", fitted.rows_estimate if rows is None else rows) as written:
         if in_parts:
-            count = fitted.sample_parts(
+            count = fitted.write_rows(
                 output, rows, seed=seed, given=conditions, workers=workers, part_rows=part_rows, written=written
             )
         else:

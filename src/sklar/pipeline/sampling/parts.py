@@ -39,7 +39,7 @@ def sample_to_parts(
     workers: int | None = None,
     written: Callable[[int], None] | None = None,
 ) -> int:
-    """Sample independent rows into a folder of Parquet files; see `Model.sample_parts`."""
+    """Sample independent rows into a folder of Parquet files; see `Model.write_rows`."""
     from sklar.export.parts import Parts, open_parts
 
     count = whole_number(rows, "the number of rows")

@@ -28,16 +28,15 @@ def spark_frame(
     stored: Stored,
     rows: int,
     *,
-    spark: Any = None,
     seed: int | None = None,
     given: Mapping[str, Any] | None = None,
     part_rows: int | None = None,
 ) -> Any:
-    """Return a Spark data frame of independent rows; see `Model.sample_spark`."""
+    """Return a Spark data frame of independent rows; see `Model.sample`."""
     from sklar.export.arrow import arrow_schema
     from sklar.export.parts import Parts
 
-    session = _session(spark)
+    session = _active_session()
     read_conditions(stored.schema, given)  # refuses bad conditions before anything is sent
     blocks = -(-whole_number(PART_ROWS if part_rows is None else part_rows, "part_rows") // BLOCK_ROWS)
     parts = Parts(
@@ -100,12 +99,12 @@ def _spark_type(types: Any, notes: Mapping[str, str]) -> Any:
     return fields
 
 
-def _session(spark: Any) -> Any:
+def _active_session() -> Any:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtraError("a sample on Spark needs PySpark: pip install '.[spark]'") from None
-    session = SparkSession.getActiveSession() if spark is None else spark
-    if not hasattr(session, "range"):
-        raise UsageError("there is no Spark session; start one, or pass it as spark=...")
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise UsageError("there is no active Spark session: start one first")
     return session

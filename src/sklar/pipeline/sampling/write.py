@@ -31,7 +31,7 @@ DRAWING_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleRequest:
-    """Arguments of a sample, explained at `Model.sample` and `Model.sample_to`; `persons` draws whole persons."""
+    """Arguments of a sample, explained at `Model.sample` and `Model.write_rows`; `persons` draws whole persons."""
 
     rows: int | None = None
     seed: int | None = None
@@ -50,7 +50,7 @@ def sample_to_file(
     request: SampleRequest,
     written: Callable[[int], None] | None = None,
 ) -> int:
-    """Write rows to a file (`-` is CSV on standard output) and report progress; see `Model.sample_to`."""
+    """Write rows to a file (`-` is CSV on standard output) and report progress; see `Model.write_rows`."""
     from sklar.export.write import require_table_output, write_stream
 
     if has_two_tables(model):
@@ -164,7 +164,7 @@ def _whole_to_file(
         reported += int(DRAWING_SHARE * more)
         report(int(DRAWING_SHARE * more))
 
-    table = model.sample_table(rows, seed=request.seed, given=request.given, iid=request.form == "iid", drawn=drawn)
+    table = model.draw_table(rows, seed=request.seed, given=request.given, iid=request.form == "iid", drawn=drawn)
     if request.fill is not None:
         table = filled(table, model.schema, request.fill, like=None, seed=request.seed)
     write_table(table, path, model.schema, safe=request.safe, style=request.style)
