@@ -8,7 +8,7 @@ import pytest
 
 import sklar
 from benchmarks import nist
-from sklar.lab.metrics.k_marginal import k_marginal, pair_distance, real_rows_share
+from sklar.lab.metrics.k_marginal import _share_at, k_marginal, pair_distance, real_rows_share
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable
 
@@ -72,3 +72,8 @@ def test_a_fresh_sample_is_as_close_as_a_third_and_another_population_is_not() -
     other = survey(1, 6000).assign(SEX="1")
     poor = real_rows_share(real, read(other), np.random.default_rng(1))
     assert poor.value is not None and poor.value < 0.05
+
+
+def test_a_part_with_exactly_the_tables_of_all_rows_has_no_logarithm() -> None:
+    found, _ = _share_at(np.array([0.1, 0.5, 0.9]), np.array([0.2, 0.0, 0.05]), 0.1)
+    assert 0.1 < found < 0.9

@@ -215,7 +215,11 @@ class Claim:
     @property
     def first_sentence(self) -> str:
         """The guarantee itself; the rest of the claim explains it and lists its assumptions."""
-        return (self._state_guarantee() if self.guarantee else self._state_no_guarantee())[0]
+        if not self.guarantee:
+            return self._state_no_guarantee()[0]
+        bounds = f"epsilon = {format_bound(self.epsilon)} and delta = {format_bound(self.delta)}"
+        conditions = f"{self._describe_protection()}{self._prior_clause()}{self._unpriced_clause()}"
+        return f"This model (method {self.method}) is differentially private with {bounds}, for {conditions}."
 
     @property
     def protected(self) -> str:
@@ -238,27 +242,43 @@ class Claim:
             del record["person"]["static"]
         return {name: value for name, value in record.items() if value is not None or name not in ("prior", "person")}
 
+    @property
+    def summary(self) -> str:
+        """The guarantee, what it means and what the ledger bounds, without what it rests on."""
+        if not self.guarantee:
+            return " ".join(self._state_no_guarantee())
+        return " ".join([self.first_sentence, self._explain_epsilon(), self._describe_ledger()])
+
+    @property
+    def basis(self) -> tuple[tuple[str, str], ...]:
+        """What the guarantee rests on and what it does not cover, as rows of a table: a label and a text."""
+        return tuple((label, text) for label, text, _ in self._list_basis())
+
+    def __repr__(self) -> str:
+        return f"<sklar.Claim: {self.label}>"
+
     def __str__(self) -> str:
-        sentences = [*(self._state_guarantee() if self.guarantee else self._state_no_guarantee()), *self.caveats]
-        return " ".join(sentence for sentence in sentences if sentence)
+        basis = (text if sentence else f"{label}: {text}." for label, text, sentence in self._list_basis())
+        version = [f"Sklar {self.version}."] if self.guarantee else []
+        return " ".join([self.summary, *basis, *version])
 
     def _repr_html_(self) -> str:
-        return notebook.card(self.label, notebook.paragraph(str(self)))
+        return notebook.card(self.label, notebook.paragraph(self.summary), notebook.table(("", ""), self.basis))
 
-    def _state_guarantee(self) -> list[str]:
-        bounds = f"epsilon = {format_bound(self.epsilon)} and delta = {format_bound(self.delta)}"
-        conditions = f"{self._describe_protection()}{self._prior_clause()}{self._unpriced_clause()}"
-        return [
-            f"This model (method {self.method}) is differentially private with {bounds}, for {conditions}.",
-            "" if self.person is None else str(self.person),
-            self._explain_epsilon(),
-            self._describe_prices(),
-            self._describe_ledger(),
-            self._describe_repeat(),
-            self._describe_facts(),
-            f"Not covered: {'; '.join(self.not_covered)}.",
-            f"{self.numerics} Sklar {self.version}.",
+    def _list_basis(self) -> list[tuple[str, str, bool]]:
+        """List labels and texts, and whether a text is a sentence that needs no label."""
+        rows = [
+            ("Person", "" if self.person is None else str(self.person), True),
+            ("Facts paid for before", self._describe_prices(), True),
+            ("Repeated step", self._describe_repeat(), True),
+            *((label, text, False) for label, text in self._list_facts_by_source()),
+            *(("Confirmed", self._describe_confirmation(by, facts), True) for by, facts in self.confirmed),
+            ("Prior", "" if self.prior is None else str(self.prior), True),
+            ("Not covered", "; ".join(self.not_covered), False),
+            ("Noise", self.numerics, True),
         ]
+        caveats = [("Caveat", caveat, True) for caveat in self.caveats]
+        return [row for row in ([*rows, *caveats] if self.guarantee else caveats) if row[1]]
 
     def _state_no_guarantee(self) -> list[str]:
         return [
@@ -328,21 +348,18 @@ class Claim:
             f"{planned}.{cap}"
         )
 
-    def _describe_facts(self) -> str:
+    def _list_facts_by_source(self) -> list[tuple[str, str]]:
         paid = tuple(fact for fact in self.measured if fact not in self.unpriced)
         known = "; ".join(part for part in (*self._list_table_facts(), self._facts_by_column(self.assumed)) if part)
         names = [NAMES] if any(fact.endswith(".kind") for fact in self.measured) else []
         public = "; ".join([*names, *([self._facts_by_column(self.public)] if self.public else [])])
-        parts = [
-            f"Taken as known without looking at the rows: {known}." if known else "",
-            self._describe_kept(),
-            f"Taken as public: {public}." if public else "",
-            f"Measured and paid for: {_list_facts(paid)}." if paid else "",
-            f"Rules taken as public: {'; '.join(self.rules)}." if self.rules else "",
-            *(self._describe_confirmation(by, facts) for by, facts in self.confirmed),
-            "" if self.prior is None else str(self.prior),
+        return [
+            ("Taken as known without looking at the rows", known),
+            ("Stated by the custodian, and kept when facts were measured", self._describe_kept()),
+            ("Taken as public", public),
+            ("Measured and paid for", _list_facts(paid) if paid else ""),
+            ("Rules taken as public", "; ".join(self.rules)),
         ]
-        return " ".join(part for part in parts if part)
 
     def _describe_kept(self) -> str:
         """List the values that were stated before facts were measured and that the measurement kept."""
@@ -350,7 +367,7 @@ class Claim:
         for fact, values in (pair for price in self.prices for pair in price.kept):
             shown, more = ", ".join(map(str, values[:SHOWN_VALUES])), len(values) - SHOWN_VALUES
             kept.append(f"{fact} ({shown}{f' and {more} more' if more > 0 else ''})")
-        return f"Stated by the custodian, and kept when facts were measured: {'; '.join(kept)}." if kept else ""
+        return "; ".join(kept)
 
     def _describe_confirmation(self, by: str, facts: tuple[str, ...]) -> str:
         """State who confirmed the facts of which columns and which rules."""

@@ -70,7 +70,7 @@ def _show(model: Model, output: str, passes: Passes, json: bool) -> None:
         claim = {"claim": str(model.claim), "claim_record": model.claim.to_dict()}
         show.as_json({"model": output, **claim})
     else:
-        show.paragraph(str(model.claim))
+        show.print_claim(model.claim)
         show.line()
         show.line(f"The model is in {output}.")
     # On standard error, since the output may be published: the count depends on the exact size of the table.

@@ -189,7 +189,7 @@ def _show(
         for line in facts.lines(epsilon):
             show.line(line)
         show.line()
-    show.paragraph(str(claim))
+    show.print_claim(claim)
     show.line()
     if found is not None:
         show.paragraph(PROTECTS_ROWS)

@@ -50,6 +50,9 @@ class Demo:
     promise: str
     rows: int
 
+    def __repr__(self) -> str:
+        return f"<sklar.Demo in {self.folder}: {len(self.files)} files, {self.rows:,} synthetic rows>"
+
 
 def demo(
     directory: str | os.PathLike[str],

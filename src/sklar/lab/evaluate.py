@@ -13,6 +13,7 @@ from sklar.schema.reading import ReadOptions
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
+    from sklar.accounting.claim import Claim
     from sklar.lab.metrics.ranges import RangeWorkload
     from sklar.lab.metrics.subgroups import Subgroups
     from sklar.lab.metrics.trajectories import Trajectories
@@ -38,7 +39,7 @@ def evaluate(
     targets: Sequence[str] | None = None,
     measures: Sequence[str] | None = None,
     ranges: RangeWorkload | None = None,
-    claim: object = None,
+    claim: Claim | str | None = None,
     seed: int = 0,
     read: ReadOptions | None = None,
     read_synthetic: ReadOptions | None = None,
@@ -120,7 +121,7 @@ def evaluate(
     )  # fmt: skip
     report("done", 1.0)
     return Evaluation(
-        name=name, scores=scores, schema=facts, claim=None if claim is None else str(claim),
+        name=name, scores=scores, schema=facts, claim=claim,
         warnings=tuple(_table_warnings(exact, table, scores["copies"].behind.warning)),
         rows=rows_by_role(exact, table, held), overview=seen, subgroups=tuple(grouped), attacks=attacked,
         trajectories=_compare_trajectories(real, synthetic, facts, read, read_synthetic),

@@ -16,6 +16,7 @@ from sklar.report.page import GRADES, NOTICE, require_custodian_picture, write_p
 from sklar.schema.table import Schema
 
 if TYPE_CHECKING:
+    from sklar.accounting.claim import Claim
     from sklar.lab.attacks.result import AttackResult
     from sklar.lab.metrics.moments import ColumnSummary
     from sklar.lab.metrics.score import Score
@@ -95,7 +96,7 @@ class Evaluation:
     warnings: tuple[str, ...]
     rows: Mapping[str, int]
     schema: Schema
-    claim: str | None
+    claim: Claim | str | None
     overview: Overview
     attacks: tuple[AttackResult, ...] = ()
     subgroups: tuple[Subgroups, ...] = ()
@@ -201,7 +202,7 @@ class Evaluation:
         return {
             "notice": NOTICE, "name": self.name, "rows": dict(self.rows), "warnings": list(self.warnings),
             "verdict": list(self.verdict), "next_step": self.next_step, "dependence": self.dependence,
-            "claim": self.claim,
+            "claim": None if self.claim is None else str(self.claim),
             "columns": {one.column: one.to_dict() for one in self.columns},
             "metrics": {name: score.to_dict() for name, score in self.scores.items()},
             **_details(self.scores, self.overview),

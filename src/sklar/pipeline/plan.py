@@ -126,6 +126,9 @@ class Plan:
             "answer": None if self.answer is None else asdict(self.answer),
         }
 
+    def __repr__(self) -> str:
+        return f"<sklar.Plan: method {self.method}, {self.counted}, {len(self.fits)} budgets; print() has sentences>"
+
     def __str__(self) -> str:
         sentences = [_sentence(fit, self.counted) for fit in self.fits if fit.expected is not None]
         sentences = sentences or [

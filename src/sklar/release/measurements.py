@@ -71,6 +71,10 @@ class Measurement:
     resolution: float = 1.0
     label: str = ""
 
+    def __repr__(self) -> str:
+        columns = ", ".join(self.query.columns)
+        return f"<Measurement '{self.label}': {type(self.query).__name__} of {columns}; {self.values.size:,} values>"
+
     @property
     def sigma(self) -> float:
         """Standard deviation of the noise on one value."""
@@ -111,6 +115,9 @@ class Recorded:
     label: str
     request: str
     releases: tuple[Release, ...]
+
+    def __repr__(self) -> str:
+        return f"<step {self.step} '{self.label}': {len(self.releases)} releases>"
 
 
 def collect_measurements(recorded: Sequence[Recorded]) -> tuple[Measurement, ...]:

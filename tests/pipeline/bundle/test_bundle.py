@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import io
 import json
 import os
@@ -129,8 +130,9 @@ def test_what_is_inside_can_be_used(place: Path) -> None:
     table = pyarrow.parquet.read_table(io.BytesIO(inside["synthetic.parquet"]))
     assert table.num_rows == 60 and table.column_names == list(schema().names)
     claim = json.loads(inside["claim.json"])
-    assert claim["epsilon"] == 1.0 and claim["claim"] in inside["claim.html"].decode().replace("&#39;", "'")
-    assert "For the custodian" in inside["claim.html"].decode()
+    page, stated = html.unescape(inside["claim.html"].decode()), sklar.load(place / "m.sklar").claim
+    assert claim["epsilon"] == 1.0 and claim["claim"] == str(stated)
+    assert all(text in page for text in (stated.summary, *(text for _, text in stated.basis), "For the custodian"))
     record = json.loads(inside["registry.json"])
     assert record["guarantee"]["epsilon"] == 1.0 and record["privacy_unit"]["neighbours"] == "add-remove"
     assert inside["dictionary.csv"].decode().splitlines()[1].startswith("age,integer")

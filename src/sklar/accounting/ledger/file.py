@@ -306,6 +306,10 @@ class LedgerView:
     torn: bool
     alive: frozenset[str]
 
+    def __repr__(self) -> str:
+        fits = "1 fit" if len(self.fits) == 1 else f"{len(self.fits)} fits"
+        return f"<sklar.LedgerView of '{self.header.name}': {fits}; left is {self.describe_left()}>"
+
     def _repr_html_(self) -> str:
         return ledger_card(self.header, self.fits)
 

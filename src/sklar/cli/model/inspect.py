@@ -40,7 +40,7 @@ def command(
     if json:
         show.as_json(facts)
         return
-    show.paragraph(facts["claim"])
+    show.print_claim(fitted.claim)
     show.line()
     if facts["claim_record"]["guarantee"]:
         show.line(f"About {facts['rows_estimate']:,} rows. Measurements:")

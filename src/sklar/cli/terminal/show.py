@@ -9,12 +9,15 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Annotated, Any, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, cast
 
 import typer
 
 from sklar.errors import OutputError
 from sklar.notebook import cell_text
+
+if TYPE_CHECKING:
+    from sklar.accounting.claim import Claim
 
 PIPE_WIDTH = 10_000
 JSON_WANTED: ContextVar[bool] = ContextVar("JSON_WANTED", default=False)
@@ -71,6 +74,13 @@ def paragraph(text: str) -> None:
     import textwrap
 
     line(textwrap.fill(text, min(shutil.get_terminal_size().columns, 100)))
+
+
+def print_claim(stated: Claim) -> None:
+    """Print a claim: one paragraph, and a table of what it rests on."""
+    paragraph(stated.summary)
+    line()
+    table(["The claim rests on", "stated"], stated.basis)
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

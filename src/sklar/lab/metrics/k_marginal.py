@@ -139,6 +139,7 @@ def _share_at(shares: Floats, distances: Floats, found: float) -> tuple[float, s
         return float(shares[0]), f"at most {shares[0]:.1%}: smaller parts were not measured."
     if found <= distances[-1]:
         return float(shares[-1]), f"at least {shares[-1]:.0%}."
-    odds = np.log(shares / (1 - shares))
-    at = float(np.interp(math.log(found), np.log(distances[::-1]), odds[::-1]))
+    apart = distances > 0  # a part may have exactly the tables of all rows
+    odds = np.log(shares[apart] / (1 - shares[apart]))
+    at = float(np.interp(math.log(found), np.log(distances[apart][::-1]), odds[::-1]))
     return 1.0 / (1.0 + math.exp(-at)), None

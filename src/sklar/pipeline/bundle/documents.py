@@ -65,7 +65,7 @@ def claim_page(stored: Stored) -> str:
 
 def _facts(claim: Claim) -> list[tuple[str, str]]:
     if not claim.guarantee:
-        return [("Method", claim.method)]
+        return [("Method", claim.method), *claim.basis]
     return [
         ("Epsilon", format_bound(claim.epsilon)),
         ("Delta", format_bound(claim.delta, 3)),
@@ -73,6 +73,7 @@ def _facts(claim: Claim) -> list[tuple[str, str]]:
         ("Protected", claim.protected),
         ("Method", claim.method),
         ("Ledger", "none" if claim.ledger is None else f"'{claim.ledger.name}', {_fits(claim.ledger.fits)}"),
+        *claim.basis,
     ]
 
 

@@ -65,6 +65,7 @@ class PublicReport:
 
     Attributes:
         claim: The privacy claim, one paragraph.
+        basis: What the claim rests on, as rows of a table.
         dictionary: Name and facts of every column.
         trust: Sentences on what is accurate.
         doubt: Sentences on what is not.
@@ -82,6 +83,7 @@ class PublicReport:
     """
 
     claim: str
+    basis: tuple[tuple[str, str], ...]
     label: str
     method: str
     rows: int
@@ -100,6 +102,9 @@ class PublicReport:
     added: float
     drawn: int
     digest: str
+
+    def __repr__(self) -> str:
+        return f"<sklar.PublicReport: {len(self.columns)} columns, {len(self.pairs)} pairs>"
 
     def __str__(self) -> str:
         strengths = [f"- {line}" for line in self.trust[:MAX_PRINTED_SENTENCES]]
@@ -172,7 +177,8 @@ def _report(
     contradicted += [] if held is None else held.contradicted
     bad = list(dict.fromkeys(" and ".join(names) for names in contradicted))
     return PublicReport(
-        claim=str(stored.claim), label=stored.claim.label, method=stored.claim.method, rows=stored.model.rows_estimate,
+        claim=stored.claim.summary, basis=stored.claim.basis, label=stored.claim.label, method=stored.claim.method,
+        rows=stored.model.rows_estimate,
         dictionary=tuple((name, describe_column(column)) for name, column in stored.schema.items()),
         trust=tuple(describe_strengths(columns, pairs, errors, held, stored.model.rows_estimate)),
         doubt=(*flat_columns(stored), *describe_limits(columns, pairs, bad, hidden_transitions(fitted, pairs))),

@@ -134,18 +134,7 @@ def describe_claim(stored: Stored) -> dict[str, Any]:
     """Return the claim in two sentences, and what it rests on as rows of a table."""
     claim = stored.claim
     record: Mapping[str, Any] = claim.to_dict()
-    public = _by_column(claim.public)
-    rows: list[tuple[str, str]] = [("Protected", claim.protected), ("Method", claim.method)]
-    rows += [("Assumed, not protected if learned from the rows", text) for text in _by_column(claim.assumed)]
-    rows += [("Measured and paid for", text) for text in _by_column(claim.measured)]
-    rows += [("Public facts", text) for text in public]
-    rows += [("Public rule", rule) for rule in claim.rules]
-    rows += [("Vouched for by", f"{name}: {', '.join(facts)}") for name, facts in claim.confirmed]
-    rows += [("Prior, taken to be public", str(claim.prior))] if claim.prior is not None else []
-    rows += [("Definition of a person", str(claim.person))] if claim.person is not None else []
-    rows += [("Caveat", text) for text in claim.caveats]
-    rows += [("Not covered", text) for text in claim.not_covered]
-    rows += [("Noise", claim.numerics)]
+    rows = [("Protected", claim.protected), ("Method", claim.method), *claim.basis]
     text = str(claim)
     return {
         "label": claim.label, "text": text, "first": claim.first_sentence, "rows": [list(row) for row in rows],
@@ -153,12 +142,3 @@ def describe_claim(stored: Stored) -> dict[str, Any]:
         "neighbours": claim.neighbours, "rows_per_person": claim.rows_per_person, "method": claim.method,
         "version": claim.version, "ledger": record["ledger"],
     }  # fmt: skip
-
-
-def _by_column(facts: tuple[str, ...]) -> list[str]:
-    """Return facts as one text per column: "age: kind, lower, upper"."""
-    grouped: dict[str, list[str]] = {}
-    for fact in facts:
-        column, _, name = fact.rpartition(".")
-        grouped.setdefault(column or fact, []).extend([name] if column else [])
-    return [f"{column}: {', '.join(names)}" if names else column for column, names in grouped.items()]
