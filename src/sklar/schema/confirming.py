@@ -12,7 +12,7 @@ from sklar.errors import UsageError
 from sklar.schema.columns import READING, Category, Column, Id, Ignore, Labels
 from sklar.schema.persons.linked import PREVIOUS, linked_faults
 from sklar.schema.persons.person import PAY_ROWS, Person
-from sklar.schema.rules import AtMost, Expression, Ratio, Rule, rule_faults
+from sklar.schema.rules import AtMost, Expression, Function, Ratio, Rule, rule_faults
 
 MEASURABLE = ("lower", "upper", "values", "nullable")
 """Facts that can be paid for; a column that may or may not be null is assumed nullable, which costs nothing."""
@@ -98,10 +98,25 @@ def make_rule_question(number: int, rule: Rule) -> Question | None:
     """Return the question about a rule; None if it is stated or confirmed."""
     if rule.source != "from-rows":
         return None
+    shown = (describe_function(rule),) if isinstance(rule, Function) else ()
     return Question(
-        column=rule_name(number), kind=rule.kind, says=describe_rule(rule), notes=("Must that be so in every row?",),
-        facts=("rule",), payable=(),
+        column=rule_name(number), kind=rule.kind, says=describe_rule(rule),
+        notes=("Must that be so in every row?", *shown), facts=("rule",), payable=(),
     )  # fmt: skip
+
+
+def describe_function(rule: Function) -> str:
+    """Return the table of a function by its results, as "north for Kiel, Rostock; south for Ulm"."""
+    by_result: dict[str, list[str]] = {}
+    for argument, result in rule.pairs:
+        by_result.setdefault(str(result).lower() if isinstance(result, bool) else str(result), []).append(argument)
+    parts = [f"{result} for {_shorten(arguments)}" for result, arguments in by_result.items()]
+    return f"{rule.column} is {'; '.join(parts[:SHOWN_LABELS])}{'; ...' if len(parts) > SHOWN_LABELS else ''}."
+
+
+def _shorten(arguments: Sequence[str]) -> str:
+    """Return a list of arguments; of a long one the first and the last."""
+    return ", ".join(arguments) if len(arguments) <= SHOWN_LABELS else f"{arguments[0]} ... {arguments[-1]}"
 
 
 def keep_possible_rules(

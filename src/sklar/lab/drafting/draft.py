@@ -12,6 +12,7 @@ from typing import Any
 
 from sklar.errors import SourceError, UsageError
 from sklar.lab.drafting.codes import draft_boolean, guess_amount, guess_boolean, guess_code
+from sklar.lab.drafting.functions import find_long_functions
 from sklar.lab.drafting.guess import Guess, leave_out
 from sklar.lab.drafting.keys import (
     ask_who,
@@ -114,7 +115,8 @@ def draft_schema(
     keys = None if person is None else number_values(head.column(person.key))
     person, across = (None, {}) if keys is None else find_steps(person, drafted, keys, named_streams(0)("steps"))
     found = find_relations(drafted, named_streams(0)("relations"))
-    guesses = {n: guess.with_notes(*across.get(n, ())) for n, guess in guesses.items()}
+    long = find_long_functions(drafted)
+    guesses = {n: guess.with_notes(*across.get(n, ()), *long.get(n, ())) for n, guess in guesses.items()}
     return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)), person, found)
 
 
