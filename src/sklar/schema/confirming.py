@@ -107,16 +107,20 @@ def make_rule_question(number: int, rule: Rule) -> Question | None:
 
 def describe_function(rule: Function) -> str:
     """Return the table of a function by its results, as "north for Kiel, Rostock; south for Ulm"."""
-    by_result: dict[str, list[str]] = {}
-    for argument, result in rule.pairs:
-        by_result.setdefault(str(result).lower() if isinstance(result, bool) else str(result), []).append(argument)
-    parts = [f"{result} for {_shorten(arguments)}" for result, arguments in by_result.items()]
+    arguments = [argument for argument, _ in rule.pairs]
+    places: dict[str, list[int]] = {}
+    for place, (_, result) in enumerate(rule.pairs):
+        places.setdefault(str(result).lower() if isinstance(result, bool) else str(result), []).append(place)
+    parts = [f"{result} for {_shorten(arguments, found)}" for result, found in places.items()]
     return f"{rule.column} is {'; '.join(parts[:SHOWN_LABELS])}{'; ...' if len(parts) > SHOWN_LABELS else ''}."
 
 
-def _shorten(arguments: Sequence[str]) -> str:
-    """Return a list of arguments; of a long one the first and the last."""
-    return ", ".join(arguments) if len(arguments) <= SHOWN_LABELS else f"{arguments[0]} ... {arguments[-1]}"
+def _shorten(arguments: Sequence[str], places: Sequence[int]) -> str:
+    """Return some arguments of a function as text: a stretch by its ends, of a long list the first ones."""
+    if len(places) > 2 and places[-1] - places[0] == len(places) - 1:
+        return f"{arguments[places[0]]} to {arguments[places[-1]]}"
+    more = len(places) - SHOWN_LABELS
+    return ", ".join(arguments[at] for at in places[:SHOWN_LABELS]) + (f" and {more} more" if more > 0 else "")
 
 
 def keep_possible_rules(

@@ -30,9 +30,12 @@ def command(
     sdv: Annotated[
         str | None, typer.Option("--sdv", metavar="JSON", help="SDV metadata, for the kinds of columns.")
     ] = None,
-    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Number of rows to read.")] = 100_000,
+    rows: Annotated[
+        int,
+        typer.Option("--rows", "-n", min=1, help="Most rows to guess labels and rules from; bounds are of all rows."),
+    ] = 100_000,
     preview: Annotated[
-        bool, typer.Option("--preview", help="With --json: also how the first rows are read, for your eyes only.")
+        bool, typer.Option("--preview", help="With --json: also how rows are read, for your eyes only.")
     ] = False,
     force: Force = False,
     *,

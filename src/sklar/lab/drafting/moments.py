@@ -184,6 +184,7 @@ def _coarsest_resolution(times: list[datetime]) -> str:
 def _round_bounds(first: datetime, last: datetime, resolution: str) -> tuple[str, str]:
     """Round outward to whole years, or else months, days, hours and so on: the first that leaves little unused."""
     span = (last - first) or timedelta(days=1000)  # a single time gets its month
+    lower, upper = first, last
     for unit in range(1, len(FIELDS) + 1):
         lower, upper = _cut(first, FIRST_VALUES, unit), _cut(last, LAST_VALUES, unit)
         if (first - lower) + (upper - last) - timedelta(microseconds=RESOLUTIONS[resolution]) <= MAX_UNUSED * span:

@@ -165,7 +165,7 @@ def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> 
     """
     read = read_options(read, schema.null_values)
     source = open_source(data, schema=schema, read=read)
-    classifiers = [_make_classifier(schema[name], tuple(read.null_values)) for name in schema.modelled]
+    classifiers = [make_classifier(schema[name], tuple(read.null_values)) for name in schema.modelled]
     counts = np.zeros((len(classifiers), len(OUTCOMES)), dtype=np.int64)
     rows = 0
     for batch in source.batches(schema.modelled):
@@ -179,7 +179,7 @@ def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> 
     return RuleAudit(rows=rows, columns=columns)
 
 
-def _make_classifier(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], Ints]:
+def make_classifier(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], Ints]:
     """Return a function from the cells of a column to the outcome of each row."""
     # A category without real labels detects missing values in any column, by the rules of the encoders.
     blank = Category(("\0",), nullable=True)

@@ -119,7 +119,7 @@ def read_schema(visit: Visit) -> Schema:
 
 
 def preview_of(visit: Visit) -> dict[str, Any] | None:
-    """Return how the draft read the first rows; None without a draft."""
+    """Return how the draft read the rows; None without a draft."""
     job = visit.jobs.latest(visit.table.name, "draft")
     found = job.result(0) if job is not None and job.state == "done" else None
     return None if found is None else found.get("preview")
