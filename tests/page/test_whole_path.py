@@ -225,7 +225,8 @@ def test_eight_clicks_lead_from_a_messy_file_to_a_verified_release(
         "Ursache is filled only if verstorben is ja", timeout=PATIENCE
     )
     page.write("Your name", "A. Custodian")
-    page.click(by("button", name="Confirm the 6 ticked"), decides=True)  # that the draft is right
+    assert page.page.locator("#rules input:checked").count() == 0  # what rows show is no rule until someone says so
+    page.click(by("button", name="Yes to all 2, and confirm"), decides=True)  # that the draft and its rules are right
     page.click(page.page.get_by_label("epsilon 1"), decides=True)
     page.decisions += 1  # the cap, which is suggested
     page.click(by("button", name="Fit a model with epsilon 1"))
@@ -236,7 +237,22 @@ def test_eight_clicks_lead_from_a_messy_file_to_a_verified_release(
     assert page.clicks <= 8 and page.decisions <= 5, (page.clicks, page.decisions)
     made = sklar.load(tmp_path / "klinik-1.sklar").sample(500, seed=3, to="pandas")
     assert made["Ursache"].isna().equals(made["verstorben"] == "nein")
+    kept = sklar.Schema.read(tmp_path / "klinik.toml").rules
+    assert [rule.source for rule in kept] == ["assumed", "assumed"]
     assert made["Wert"].notna().mean() > 0.8 and sklar.verify(tmp_path / "klinik-1.release.zip").ok
+
+
+def test_enter_in_the_field_of_the_name_confirms_no_rule(
+    tmp_path: Path, open_studio: Callable[[Path], RunningStudio], context: BrowserContext
+) -> None:
+    export(tmp_path)
+    page = context.new_page()
+    page.goto(open_studio(tmp_path).address)
+    page.get_by_role("button", name="Start with klinik.csv").click()
+    page.get_by_label("Your name").fill("A. Custodian")
+    page.get_by_label("Your name").press("Enter")
+    expect(page.locator("#open")).to_contain_text("2 questions")
+    assert {rule.source for rule in sklar.Schema.read(tmp_path / "klinik.toml").rules} == {"from-rows"}
 
 
 def test_a_table_of_198_columns_is_confirmed_at_once(

@@ -181,6 +181,8 @@ def _describe_change(rule: AtMost, column: str, verb: str, otherwise: str) -> st
     if rule.at_most is None and rule.at_least >= 0:
         more = f"{verb} by {rule.at_least} or more with every row" if rule.at_least else f"{otherwise} between rows"
         return f"{column} {more} of a person"
+    if rule.at_most is not None and rule.low == PREVIOUS + column:
+        return f"{column} changes by {rule.at_least} to {rule.at_most} with every row of a person"
     return rule.describe()
 
 

@@ -19,8 +19,9 @@ function prepareColumns(body) {
   const count = () => {
     const ticked = ticks.filter((tick) => tick.checked).length;
     if (every) every.checked = ticked === ticks.length;
-    const rules = document.querySelector("#rules input[type=radio]") ? " and answer the rules" : "";
-    if (every && button) button.textContent = `Confirm the ${ticked} ticked columns${rules}`;
+    const answers = document.querySelectorAll("#rules input[type=radio]:checked").length;
+    const rules = answers ? ` and keep ${answers} answer${answers > 1 ? "s" : ""} about rules` : "";
+    if (every && button) button.textContent = `Confirm the ${ticked} ticked column${ticked === 1 ? "" : "s"}${rules}`;
   };
   const filter = () => {
     const text = find.value.trim().toLowerCase();
@@ -44,6 +45,7 @@ function prepareColumns(body) {
     count();
   });
   body.addEventListener("change", count);
+  document.getElementById("rules")?.addEventListener("change", count);
   find.addEventListener("input", filter);
   for (const one of all("input[name=show]")) one.addEventListener("change", filter);
   // Enter in the search field would send the whole form.
