@@ -25,7 +25,7 @@ from sklar.cli.terminal.progress import pass_bar
 @guarded
 @shared_options(read=reading)
 def command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The private table, or a folder or database with two.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The private table, or a folder or database of several.")],
     output: Annotated[str, typer.Option("--output", "-o", metavar="TOML", help="The drafted schema; - prints it.")],
     sdv: Annotated[
         str | None, typer.Option("--sdv", metavar="JSON", help="SDV metadata, for the kinds of columns.")

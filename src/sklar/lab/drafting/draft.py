@@ -27,7 +27,7 @@ from sklar.lab.drafting.keys import (
     repeats_evenly,
 )
 from sklar.lab.drafting.labels import draft_category, guess_category
-from sklar.lab.drafting.linked import find_tables, join_drafts
+from sklar.lab.drafting.linked import LINK_ROWS, find_tables, join_drafts
 from sklar.lab.drafting.moments import draft_datetime, guess_clock, guess_datetime
 from sklar.lab.drafting.ordered_words import guess_declared_order, guess_ordered_words
 from sklar.lab.drafting.persons import contains_names, guess_personal
@@ -84,7 +84,7 @@ def draft_schema(
 
     Args:
         data: A file, a data frame, or any object with the Arrow interface, as for `fit`. A folder, a database or a
-            mapping with two tables gives one schema of persons, if a key joins them.
+            mapping with several tables gives one schema of persons and their rows, if a key joins two of them.
         sdv: SDV metadata (a file, or the parsed JSON) whose kinds are kept; only domains are then read from the rows.
         table: The table in the metadata, if they have several.
         rows: Maximum number of rows from which labels and rules are guessed.
@@ -151,11 +151,11 @@ def _correct_by_whole(
 
 
 def _draft_linked(tables: Mapping[str, tuple[Any, ReadOptions]], rows: int) -> Draft:
-    """Draft two tables with a key between them as one schema of persons."""
+    """Draft tables with a key between them as one schema of persons."""
     joined, remark = join_drafts(
         tables,
         lambda data, read: draft_schema(data, rows=rows, read=read),
-        lambda data, read: sample_rows(data, rows, read).table,
+        lambda data, read: sample_rows(data, max(rows, LINK_ROWS), read).table,
     )
     guesses = {name: Guess(column=column, notes=joined.notes[name]) for name, column in joined.items()}
     return Draft(guesses, (remark,), joined.person, joined.rules)
