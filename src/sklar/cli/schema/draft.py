@@ -60,17 +60,17 @@ def command(
     with pass_bar("reading rows") as progress:
         reading_rows = replace(read, progress=progress, table=None if sdv else read.table)
         draft = draft_schema(file, sdv=sdv, table=sdv_table, rows=rows, read=reading_rows)
-        one_table = draft.person is None or draft.person.parents is None
-        shown = preview_table(file, draft, reading_rows, rows).to_dict() if preview and json and one_table else None
+        shown = preview_table(file, draft, reading_rows, rows).to_dict() if preview and json else None
+    about = draft.remarks[len(INTRODUCTION) :]
     if output == STANDARD_OUTPUT:
         show.line(draft.toml())
         show.note(draft.todo)
         return
     draft.write(output)
     if json:
-        show.as_json(_as_data(output, draft) | ({} if shown is None else {"preview": shown}))
+        show.as_json(_as_data(output, draft) | ({} if shown is None else {"preview": shown | {"remarks": about}}))
         return
-    for remark in draft.remarks[len(INTRODUCTION) :]:
+    for remark in about:
         show.line(remark)
     show.line(draft.guessed)
     show.line()

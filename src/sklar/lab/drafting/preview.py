@@ -7,13 +7,14 @@ them, column by column: keys, columns that are left out and unlisted labels neve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sklar.arrays import Ints
 from sklar.lab.drafting.keys import number_values
+from sklar.lab.drafting.linked import find_tables
 from sklar.lab.drafting.sampling import DRAFT_ROWS, sample_rows
 from sklar.lab.drafting.whole import count_keys
 from sklar.lab.tables.reading import read_table
@@ -24,6 +25,7 @@ from sklar.sample.rng import named_streams
 from sklar.schema.columns import Boolean, Labels
 from sklar.schema.grid import RESOLUTIONS
 from sklar.schema.numbers import Datetime, Integer
+from sklar.schema.persons.tables import table_schemas
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 
@@ -72,6 +74,8 @@ class Preview:
 def preview_table(data: Any, schema: Schema, read: ReadOptions | None = None, rows: int = DRAFT_ROWS) -> Preview:
     """Read rows as the schema states, and describe each modelled column."""
     options = read_options(read, schema.null_values)
+    if schema.person is not None and schema.person.parents is not None:
+        return _preview_linked(data, schema, options, rows)
     source = open_source(data, schema=None, read=options)
     delimiter, encoding = source.dialect if isinstance(source, TextFile) else (None, None)
     sampled = sample_rows(data, rows, options)
@@ -85,6 +89,13 @@ def preview_table(data: Any, schema: Schema, read: ReadOptions | None = None, ro
     return Preview(
         rows=sampled.total, seen=table.rows, persons=persons, delimiter=delimiter, encoding=encoding, columns=columns
     )
+
+
+def _preview_linked(data: Any, schema: Schema, read: ReadOptions, rows: int) -> Preview:
+    """Preview persons and their rows as one table, with the number of rows of the second."""
+    tables, schemas = find_tables(data, read), table_schemas(schema)
+    persons, own = (preview_table(tables[name][0], schemas[name], tables[name][1], rows) for name in schemas)
+    return replace(own, persons=persons.rows, columns={**persons.columns, **own.columns})
 
 
 def _preview_column(table: ExactTable, name: str) -> ColumnPreview:

@@ -120,6 +120,11 @@ def read_schema(visit: Visit) -> Schema:
     return Schema.read(visit.folder.root / visit.table.schema)
 
 
+def is_linked(schema: Schema | None) -> bool:
+    """Return whether a schema is of two tables, of persons and of their rows."""
+    return schema is not None and schema.person is not None and schema.person.parents is not None
+
+
 def preview_of(visit: Visit) -> dict[str, Any] | None:
     """Return how the draft read the rows; None without a draft."""
     job = visit.jobs.latest(visit.table.name, "draft")
