@@ -122,8 +122,18 @@ function prepareBegin(form) {
   });
 }
 
+// The box of a job is replaced every second. Only a change of its stage is announced, in a region that stays.
+function announceStage() {
+  const region = document.getElementById("announce");
+  const name = document.querySelector("#job .stages .running")?.firstChild.textContent.trim();
+  const text = name ? `Running: ${name}` : "";
+  if (region && region.textContent !== text) region.textContent = text;
+}
+
 const body = document.getElementById("columns-body");
 if (body) prepareColumns(body);
 all(".tabs").forEach(prepareTabs);
 all("form.drop").forEach(prepareDrop);
 all("#begin").forEach(prepareBegin);
+document.addEventListener("htmx:afterSwap", announceStage);
+setTimeout(announceStage, 500); // a region that is filled as it appears is not read out
