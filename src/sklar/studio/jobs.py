@@ -105,7 +105,7 @@ class StudioJob(Work):
         try:
             return json.loads((self.place / "progress").read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            return {"what": "starting", "fraction": 0.0}
+            return {"what": "working", "fraction": 0.0}
 
     @property
     def stages(self) -> list[tuple[str, str]]:

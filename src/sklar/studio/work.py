@@ -55,6 +55,7 @@ def _note_time(place: Path, what: str) -> None:
 
 def _run(place: Path, number: int, words: list[str], folder: str, lock: int) -> int:
     command = [sys.executable, "-m", "sklar", *words, "--json"]
+    (place / "progress").unlink(missing_ok=True)  # that of the command before
     environment = {**os.environ, PROGRESS_FILE: str(place / "progress")}
     with (place / f"out-{number}").open("wb") as out, (place / f"err-{number}").open("wb") as err:
         ended = subprocess.run(

@@ -225,8 +225,8 @@ def answer_all(visit: Visit) -> Response:
     changed = _answer_rules(visit, schema, _answer_columns(visit, schema, by), by)
     changed.write(visit.folder.root / entry.schema)
     visit.folder.change(entry.name, by=by)
-    if changed.questions():
-        return go_to("t", entry.name, "columns", at="open")
+    if left := changed.questions():
+        return go_to("t", entry.name, "columns", at="open" if any(one.column in changed for one in left) else "rules")
     with suppress(SklarError):  # without a plan, the page of the budget offers one
         start_plan(visit, changed, preview_of(visit))
     return go_to("t", entry.name, "budget")
