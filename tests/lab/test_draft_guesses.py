@@ -139,7 +139,7 @@ def test_notes_say_what_to_do(odd: Draft) -> None:
     )
     assert all(f"* {name} (" in todo for name in odd.names)
     assert '"pay"' in todo and '"assumed"' in todo
-    assert "first 50 rows" in draft_schema(odd_table(), rows=50).todo
+    assert f"of the {odd_table().num_rows:,} rows, evenly spread" in draft_schema(odd_table(), rows=50).todo
     assert "first" not in draft_schema(pa.table({"x": [1, 2, 3]}), rows=3).todo
 
 

@@ -55,6 +55,28 @@ def test_a_folder_a_database_and_a_mapping_give_one_draft_with_parents_and_a_key
         first.require_confirmed()
 
 
+def test_of_more_tables_persons_and_their_rows_are_drafted_and_the_others_named(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    data = hospital()
+    data["stays"] = data["stays"].assign(stay_id=10_000 + np.arange(800), ward=rng.choice(["w1", "w2", "w3"], 800))
+    more = {
+        "wards": pd.DataFrame({"ward": ["w1", "w2", "w3"], "beds": [9, 30, 12]}),
+        "labs": pd.DataFrame({"stay_id": 10_000 + rng.integers(0, 800, 900), "sodium": rng.integers(130, 150, 900)}),
+        "visits": pd.DataFrame({"patient": rng.integers(1, 301, 310), "kind": rng.choice(["a", "b"], 310)}),
+        "prices": pd.DataFrame({"item": ["x", "y"], "euro": [3.5, 8.0]}),
+    }
+    draft = sklar.draft_schema(write(data | more, tmp_path / "all"))
+    assert draft.person is not None and draft.person.parents is not None
+    assert (draft.person.parents.table, draft.person.parents.rows) == ("patients", "stays")
+    for said in (
+        "wards is left out: other tables point to it",
+        "labs is left out: its rows belong to rows of stays, and only two levels",
+        "visits is left out: its rows belong to patients, too",
+        "prices is left out: no key joins it",
+    ):
+        assert said in draft.remarks[-1]
+
+
 def test_tables_without_a_key_or_with_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     data = hospital()
     with pytest.raises(SourceError, match="no key joins"):

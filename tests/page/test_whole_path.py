@@ -225,7 +225,8 @@ def test_eight_clicks_lead_from_a_messy_file_to_a_verified_release(
         "Ursache is filled only if verstorben is ja", timeout=PATIENCE
     )
     page.write("Your name", "A. Custodian")
-    page.click(by("button", name="Confirm the 6 ticked"), decides=True)  # that the draft is right
+    assert page.page.locator("#rules input:checked").count() == 0  # what rows show is no rule until someone says so
+    page.click(by("button", name="Yes to all 2, and confirm"), decides=True)  # that the draft and its rules are right
     page.click(page.page.get_by_label("epsilon 1"), decides=True)
     page.decisions += 1  # the cap, which is suggested
     page.click(by("button", name="Fit a model with epsilon 1"))
@@ -236,7 +237,54 @@ def test_eight_clicks_lead_from_a_messy_file_to_a_verified_release(
     assert page.clicks <= 8 and page.decisions <= 5, (page.clicks, page.decisions)
     made = sklar.load(tmp_path / "klinik-1.sklar").sample(500, seed=3, to="pandas")
     assert made["Ursache"].isna().equals(made["verstorben"] == "nein")
+    kept = sklar.Schema.read(tmp_path / "klinik.toml").rules
+    assert [rule.source for rule in kept] == ["assumed", "assumed"]
     assert made["Wert"].notna().mean() > 0.8 and sklar.verify(tmp_path / "klinik-1.release.zip").ok
+
+
+def test_a_folder_of_linked_tables_leads_to_a_verified_release(
+    tmp_path: Path, open_studio: Callable[[Path], RunningStudio], context: BrowserContext
+) -> None:
+    rng = np.random.default_rng(9)
+    of, persons = rng.integers(1, 301, 700), np.arange(1, 301)
+    clinic = tmp_path / "clinic"
+    clinic.mkdir()
+    pd.DataFrame({"id": persons, "sex": rng.choice(["F", "M"], 300)}).to_csv(clinic / "patients.csv", index=False)
+    stays = pd.DataFrame({"patient": of, "day": rng.integers(0, 900, 700), "ward": rng.choice(["a", "b"], 700)})
+    stays.to_csv(clinic / "stays.csv", index=False)
+    pd.DataFrame({"item": ["x", "y"], "euro": [1.5, 2.5]}).to_csv(clinic / "prices.csv", index=False)
+    page = context.new_page()
+    page.goto(open_studio(tmp_path).address)
+    by = page.get_by_role
+    expect(page.get_by_text("a folder of 3 tables")).to_be_visible()
+    by("button", name="Start with clinic").click()
+    expect(page.locator("#answers")).to_contain_text("prices is left out: no key joins it", timeout=PATIENCE)
+    page.get_by_label("Your name").fill("A. Custodian")
+    by("button", name="Yes to it, and confirm").click()
+    finished(page, "checking and planning")
+    expect(page.locator("#plan")).to_contain_text("With about 300 persons")
+    page.get_by_label("epsilon 3").check()
+    by("button", name="Fit a model with epsilon 3").click()
+    by("link", name="Next: look at the results").click()
+    page.get_by_role("tab", name="Synthetic rows").click()
+    expect(by("link", name="clinic-1.sample-1.sqlite")).to_be_visible()
+    by("link", name="Next: release it").click()
+    by("button", name="Bundle and verify").click()
+    expect(page.locator("#checks ~ .good")).to_contain_text("Verified", timeout=PATIENCE)
+    assert set(sklar.load(tmp_path / "clinic-1.sklar").sample_persons(20, seed=1)) == {"patients", "stays"}
+
+
+def test_enter_in_the_field_of_the_name_confirms_no_rule(
+    tmp_path: Path, open_studio: Callable[[Path], RunningStudio], context: BrowserContext
+) -> None:
+    export(tmp_path)
+    page = context.new_page()
+    page.goto(open_studio(tmp_path).address)
+    page.get_by_role("button", name="Start with klinik.csv").click()
+    page.get_by_label("Your name").fill("A. Custodian")
+    page.get_by_label("Your name").press("Enter")
+    expect(page.locator("#open")).to_contain_text("2 questions")
+    assert {rule.source for rule in sklar.Schema.read(tmp_path / "klinik.toml").rules} == {"from-rows"}
 
 
 def test_a_table_of_198_columns_is_confirmed_at_once(

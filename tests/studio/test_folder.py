@@ -118,8 +118,10 @@ def test_a_table_in_a_database_file_is_named(tmp_path: Path) -> None:
         database.executemany("insert into visits values (?, ?)", [(30, "F"), (40, "M")] * 30)
     database.close()
     folder = StudioFolder(tmp_path)
-    with pytest.raises(UsageError, match="name one of them"):
-        folder.new_table("my clinic.sqlite", "clinic", {})
+    assert folder.new_table("my clinic.sqlite", "clinic", {}).source == "sqlite://my%20clinic.sqlite"  # as a whole
+    with pytest.raises(UsageError, match="already the table clinic"):
+        folder.new_table("my clinic.sqlite", "", {"table": "visits"})
+    folder.forget("clinic")
     entry = folder.new_table("my clinic.sqlite", "", {"table": "visits"})
     assert entry.name == "visits" and [one.name for one in folder.candidates()] == ["my clinic.sqlite"]
     with contextlib.chdir(tmp_path):
@@ -127,6 +129,27 @@ def test_a_table_in_a_database_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("x\n1\n")
     with pytest.raises(UsageError, match="one table"):
         folder.new_table("t.csv", "t", {"table": "visits"})
+
+
+def test_a_folder_of_tables_is_offered_unless_a_file_leads_out_of_it(tmp_path: Path) -> None:
+    clinic = tmp_path / "clinic"
+    clinic.mkdir()
+    for name in ("patients.csv", "stays.csv"):
+        (clinic / name).write_text("id\n1\n")
+    (tmp_path / "notes").mkdir()
+    folder = StudioFolder(tmp_path)
+    (found,) = folder.candidates()
+    assert (found.name, found.size, found.is_folder) == ("clinic", "2 tables", True)
+    assert folder.new_table("clinic", "", {}).ledger == "clinic.ledger" and folder.candidates() == []
+    with pytest.raises(UsageError, match="already the table"):
+        folder.new_table("clinic", "again", {})
+    (tmp_path / "elsewhere.csv").write_text("id\n1\n")
+    (clinic / "more.csv").symlink_to(tmp_path / "elsewhere.csv")
+    for wrong in ("clinic", ".sklar-studio", "..", "clinic/patients.csv"):
+        with pytest.raises(UsageError, match="must be directly in the folder"):
+            folder.place(wrong, folder=True)
+    with pytest.raises(UsageError, match="must be directly in the folder"):
+        folder.place("clinic")  # a folder is never handed out as a file
 
 
 def test_a_damaged_list_and_a_folder_without_rights_are_told(tmp_path: Path) -> None:

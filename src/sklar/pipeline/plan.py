@@ -374,7 +374,7 @@ def _sentence(fit: PlannedFit, counted: str) -> str:
     parts = [f"shares within +-{100 * one.shares:.2g} points"]
     parts += [] if one.correlations is None else [f"a correlation within +-{one.correlations:.2g}"]
     parts += [] if one.means is None else [f"a mean within +-{one.means:.2g} of its standard deviation"]
-    parts += [] if one.nulls is None else [f"nulls under {100 * one.nulls:.2g}% undetected"]
+    parts += [] if one.nulls is None else [f"missing values below {100 * one.nulls:.2g}% of a column not seen"]
     parts += [] if one.kept is None else [f"the share of unchanged values within +-{100 * one.kept:.2g} points"]
     parts += [] if one.auc_loss is None else [f"up to {one.auc_loss:.2g} of AUC lost ({AUC_NOTE})"]
     budget = "this rho" if fit.epsilon is None else f"epsilon {fit.epsilon:g}"

@@ -12,7 +12,7 @@ from sklar.errors import UsageError
 from sklar.schema.columns import READING, Category, Column, Id, Ignore, Labels
 from sklar.schema.persons.linked import PREVIOUS, linked_faults
 from sklar.schema.persons.person import PAY_ROWS, Person
-from sklar.schema.rules import AtMost, Expression, Ratio, Rule, rule_faults
+from sklar.schema.rules import AtMost, Expression, Function, Ratio, Rule, rule_faults
 
 MEASURABLE = ("lower", "upper", "values", "nullable")
 """Facts that can be paid for; a column that may or may not be null is assumed nullable, which costs nothing."""
@@ -98,10 +98,29 @@ def make_rule_question(number: int, rule: Rule) -> Question | None:
     """Return the question about a rule; None if it is stated or confirmed."""
     if rule.source != "from-rows":
         return None
+    shown = (describe_function(rule),) if isinstance(rule, Function) else ()
     return Question(
-        column=rule_name(number), kind=rule.kind, says=describe_rule(rule), notes=("Must that be so in every row?",),
-        facts=("rule",), payable=(),
+        column=rule_name(number), kind=rule.kind, says=describe_rule(rule),
+        notes=("Must that be so in every row?", *shown), facts=("rule",), payable=(),
     )  # fmt: skip
+
+
+def describe_function(rule: Function) -> str:
+    """Return the table of a function by its results, as "north for Kiel, Rostock; south for Ulm"."""
+    arguments = [argument for argument, _ in rule.pairs]
+    places: dict[str, list[int]] = {}
+    for place, (_, result) in enumerate(rule.pairs):
+        places.setdefault(str(result).lower() if isinstance(result, bool) else str(result), []).append(place)
+    parts = [f"{result} for {_shorten(arguments, found)}" for result, found in places.items()]
+    return f"{rule.column} is {'; '.join(parts[:SHOWN_LABELS])}{'; ...' if len(parts) > SHOWN_LABELS else ''}."
+
+
+def _shorten(arguments: Sequence[str], places: Sequence[int]) -> str:
+    """Return some arguments of a function as text: a stretch by its ends, of a long list the first ones."""
+    if len(places) > 2 and places[-1] - places[0] == len(places) - 1:
+        return f"{arguments[places[0]]} to {arguments[places[-1]]}"
+    more = len(places) - SHOWN_LABELS
+    return ", ".join(arguments[at] for at in places[:SHOWN_LABELS]) + (f" and {more} more" if more > 0 else "")
 
 
 def keep_possible_rules(
@@ -162,6 +181,8 @@ def _describe_change(rule: AtMost, column: str, verb: str, otherwise: str) -> st
     if rule.at_most is None and rule.at_least >= 0:
         more = f"{verb} by {rule.at_least} or more with every row" if rule.at_least else f"{otherwise} between rows"
         return f"{column} {more} of a person"
+    if rule.at_most is not None and rule.low == PREVIOUS + column:
+        return f"{column} changes by {rule.at_least} to {rule.at_most} with every row of a person"
     return rule.describe()
 
 

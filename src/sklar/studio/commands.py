@@ -42,7 +42,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitForm:
-    """The settings of a fit, from a form."""
+    """The settings of a fit, from a form; `linked` states that the schema is of two tables."""
 
     epsilon: float
     delta: float = 1e-9
@@ -50,6 +50,7 @@ class FitForm:
     target: str = ""
     rows_per_person: int = 1
     check_share: float = 0.0
+    linked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +122,9 @@ def fit(entry: TableEntry, model: int, settings: FitForm) -> Work:
     name = entry.model(model)
     words = ["fit", entry.source, "-s", entry.schema, "-e", exact(settings.epsilon), *_settings(settings)]
     words += ["--ledger", entry.ledger, *reading(entry), "-o", f"{name}.sklar"]
-    page, rows = f"{name}.public.html", f"{name}.sample-1.csv"
+    page, rows = f"{name}.public.html", f"{name}.sample-1.{'sqlite' if settings.linked else 'csv'}"
     look = ("report", f"{name}.sklar", "-o", page)
-    sample = ("sample", f"{name}.sklar", "-n", str(PREVIEW_ROWS), "--seed", "1", "-o", rows)
+    sample = ("sample", f"{name}.sklar", "-n", str(PREVIEW_ROWS), "--seed", "1", "-o", _target(rows))
     return Work(
         kind="fit", label=f"fitting {name}", commands=(tuple(words), look, sample),
         outputs=(f"{name}.sklar", page, rows),
@@ -148,11 +149,16 @@ def sample(entry: TableEntry, model: int, number: int, settings: SampleForm) -> 
     """Draw rows."""
     name = entry.model(model)
     output = f"{name}.sample-{number}.{settings.form}"
-    words = ["sample", f"{name}.sklar", "-o", output]
+    words = ["sample", f"{name}.sklar", "-o", _target(output)]
     words += [] if settings.rows is None else ["-n", str(settings.rows)]
     words += [] if settings.seed is None else ["--seed", str(settings.seed)]
     words += [word for one in settings.given for word in ("--given", one)]
     return Work(kind="sample", label=f"sampling from {name}", commands=(tuple(words),), outputs=(output,))
+
+
+def _target(output: str) -> str:
+    """Return the argument that has a sample written to this file: a database is written by its address."""
+    return f"sqlite://{output}" if output.endswith(".sqlite") else output
 
 
 def evaluate(entry: TableEntry, model: int, target: str) -> Work:

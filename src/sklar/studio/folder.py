@@ -65,12 +65,16 @@ class TableEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFile:
-    """A file that may be a table: its name, size and date in words, and whether it contains several tables."""
+    """A file that may be a table: its name, size and date in words, and whether it contains several tables.
+
+    A folder of files is listed, too, as one of linked tables.
+    """
 
     name: str
     size: str
     changed: str
     is_database: bool
+    is_folder: bool = False
 
 
 class StudioFolder:
@@ -134,7 +138,7 @@ class StudioFolder:
         if find_scheme(source) is not None:
             require_address(source)
         else:
-            self.place(source)
+            self.place(source, folder=True)
         entry = TableEntry(
             name=name, source=_with_table(source, inside), schema=f"{name}.toml", ledger=self._ledger(source, name),
             reading={key: value for key, value in options.items() if value},
@@ -143,7 +147,8 @@ class StudioFolder:
             if name in tables:
                 raise UsageError(f"a table called {name} already exists; use another name")
             rows = self._rows(entry.source)
-            if (other := next((one for one in tables.values() if self._rows(one.source) == rows), None)) is not None:
+            same = (one for one in tables.values() if _shares_rows(self._rows(one.source), rows))
+            if (other := next(same, None)) is not None:
                 raise UsageError(
                     f"these rows are already the table {other.name}: a second ledger would not count what is spent on "
                     "them"
@@ -176,17 +181,18 @@ class StudioFolder:
         """Return files that may be tables and were not added yet."""
         taken = {one.source for one in self.tables().values()}
         made = re.compile(r"-\d+\.")
-        found = (p for p in self.root.iterdir() if p.is_file() and p.name.lower().endswith(TABLE_ENDINGS))
+        found = (p for p in self.root.iterdir() if _is_table(p) or (p.is_dir() and len(_tables_in(p)) > 1))
         new = (
             p for p in found if p.name not in taken and not p.name.startswith((".", "-")) and not made.search(p.name)
         )
         return sorted((_describe_file(path) for path in new), key=lambda one: one.name)
 
-    def place(self, name: str) -> Path:
-        """Return a file directly in the folder; refuse any other path."""
+    def place(self, name: str, *, folder: bool = False) -> Path:
+        """Return a file directly in the folder, or a folder there with such files; refuse any other path."""
         odd = not name or name.startswith((".", "-")) or any(c in "/\\\0" or not c.isprintable() for c in name)
         path = self.root / name if not odd else self.root
-        if odd or not path.is_file() or path.resolve().parent != self.root:
+        inside = folder and path.is_dir() and all(one.resolve().parent == path for one in _tables_in(path))
+        if odd or not (path.is_file() or inside) or path.resolve().parent != self.root:
             raise UsageError("the file must be directly in the folder of the studio")
         return path
 
@@ -227,15 +233,29 @@ class StudioFolder:
         return path
 
 
+def _is_table(path: Path) -> bool:
+    return path.is_file() and path.name.lower().endswith(TABLE_ENDINGS)
+
+
+def _tables_in(folder: Path) -> list[Path]:
+    """Return the files of a folder that may be tables."""
+    return [path for path in folder.iterdir() if _is_table(path) and not path.name.startswith(".")]
+
+
 def _describe_file(path: Path) -> FoundFile:
     known = path.stat()
     units = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
     scale, unit = next(((scale, unit) for scale, unit in units if known.st_size >= scale), (1.0, "bytes"))
+    size = f"{len(_tables_in(path))} tables" if path.is_dir() else f"{known.st_size / scale:.3g} {unit}"
     return FoundFile(
-        name=path.name, size=f"{known.st_size / scale:.3g} {unit}",
-        changed=datetime.fromtimestamp(known.st_mtime).strftime("%Y-%m-%d %H:%M"),
-        is_database=path.name.lower().endswith(tuple(DATABASE_ENDINGS)),
+        name=path.name, size=size, changed=datetime.fromtimestamp(known.st_mtime).strftime("%Y-%m-%d %H:%M"),
+        is_database=path.is_file() and path.name.lower().endswith(tuple(DATABASE_ENDINGS)), is_folder=path.is_dir(),
     )  # fmt: skip
+
+
+def _shares_rows(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Return whether two identities are of the same rows; a database without a table is all its tables."""
+    return one == other or (len(one) == len(other) > 2 and one[:-1] == other[:-1] and "" in (one[-1], other[-1]))
 
 
 @contextmanager
@@ -254,9 +274,7 @@ def _with_table(source: str, table: str) -> str:
         if table:
             raise UsageError("a table name is for database files; this file is one table, or the address names it")
         return source
-    if not table:
-        raise UsageError("the file contains several tables: name one of them")
-    return f"{kind}://{quote(source)}?table={quote(table)}"
+    return f"{kind}://{quote(source)}?table={quote(table)}" if table else f"{kind}://{quote(source)}"
 
 
 def require_address(address: str) -> None:

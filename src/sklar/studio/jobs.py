@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import subprocess
@@ -22,6 +21,7 @@ from sklar.export.atomic import write_bytes
 from sklar.portable import LOCKS_ARE_INHERITED, end_group, is_locked, own_group, try_lock
 from sklar.studio.commands import Work
 from sklar.studio.folder import StudioFolder, only_one
+from sklar.studio.timing import describe_seconds, estimate_seconds_left, read_stages
 from sklar.studio.work import CODES
 
 State = Literal["running", "done", "failed", "cancelled", "cut short"]
@@ -34,8 +34,6 @@ STAGES = {
     "key": "Make a key", "bundle": "Write the bundle", "verify": "Verify the bundle",
 }  # fmt: skip
 """Commands in words."""
-MIN_FRACTION, MIN_SECONDS = 0.05, 1.0
-"""Part of a step, and seconds, after which its time left is estimated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +105,7 @@ class StudioJob(Work):
         try:
             return json.loads((self.place / "progress").read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            return {"what": "starting", "fraction": 0.0}
+            return {"what": "working", "fraction": 0.0}
 
     @property
     def stages(self) -> list[tuple[str, str]]:
@@ -122,16 +120,6 @@ class StudioJob(Work):
         """The time since the job began, in words."""
         passed = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(self.started)).total_seconds())
         return f"{passed / 60:.0f} min so far" if passed >= 90 else f"{passed:.0f} s so far"
-
-    @property
-    def time_left(self) -> str:
-        """The time that the present pass or step still takes, in words; empty as long as it cannot be estimated."""
-        now = self.progress
-        fraction, passed = float(now["fraction"]), time.time() - float(now.get("since", math.inf))
-        if not MIN_FRACTION < fraction < 1 or passed < MIN_SECONDS:
-            return ""
-        left = passed * (1 - fraction) / fraction
-        return f"about {left / 60:.0f} min left in this step" if left >= 90 else f"about {left:.0f} s left in this step"
 
     @property
     def at(self) -> int:
@@ -188,6 +176,21 @@ class Jobs:
     def running(self, table: str) -> StudioJob | None:
         """Return the job that runs for a table, if any."""
         return next((job for job in self.of(table) if job.running), None)
+
+    def describe_time_left(self, job: StudioJob) -> str:
+        """Return the time that a running job still takes, by the latest one of the same commands; empty if unknown.
+
+        One of the same table is preferred, since its rows are the same.
+        """
+        if not job.running:
+            return ""
+        commands = [words[0] for words in job.commands]
+        ended = [one for one in self._all() if one.state == "done" and [w[0] for w in one.commands] == commands]
+        earlier = next((one for one in ended if one.table == job.table), ended[0] if ended else None)
+        if earlier is None:
+            return ""
+        left = estimate_seconds_left(read_stages(job.place), read_stages(earlier.place), time.time())
+        return describe_seconds(left)
 
     def has_made(self, name: str) -> bool:
         """Return whether the latest job with this output succeeded; it may have overwritten an earlier one's."""

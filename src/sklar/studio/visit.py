@@ -122,6 +122,7 @@ class Visit:
         job = None if entry is None else self.jobs.running(entry.name) or self.jobs.latest(entry.name)
         page = ENVIRONMENT.get_template(template).render(
             step=step, steps=STEPS, titles=TITLES, finished=finished, table=entry, job=job,
+            time_left="" if job is None else self.jobs.describe_time_left(job),
             secret=self.studio.known.form, error=self.error,
             said={name: text for name, text in self.form.items() if not has_secrets(text)},
             folder=self.folder.root.name, **values,

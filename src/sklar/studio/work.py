@@ -11,9 +11,11 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from sklar.portable import LOCKS_ARE_INHERITED, inheriting, lock_within
+from sklar.studio.timing import END, TIMES
 
 CODES = "codes"
 MAX_WAIT_SECONDS = 30.0
@@ -34,17 +36,26 @@ def main(job: str, lock: str) -> None:
 def _run_commands(place: Path, lock: int) -> None:
     record = json.loads((place / "job.json").read_text(encoding="utf-8"))
     for number, words in enumerate(record["commands"]):
+        _note_time(place, " ".join(words[:1]))
         code = _run(place, number, words, record["folder"], lock)
         with (place / CODES).open("a", encoding="utf-8") as file:
             file.write(f"{code}\n")
             file.flush()
             os.fsync(file.fileno())
         if code:
-            break
+            return
+    _note_time(place, END)
+
+
+def _note_time(place: Path, what: str) -> None:
+    """Record when a command began, or all ended, beside the beginnings of their stages."""
+    with (place / TIMES).open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"what": what, "at": time.time()}) + "\n")
 
 
 def _run(place: Path, number: int, words: list[str], folder: str, lock: int) -> int:
     command = [sys.executable, "-m", "sklar", *words, "--json"]
+    (place / "progress").unlink(missing_ok=True)  # that of the command before
     environment = {**os.environ, PROGRESS_FILE: str(place / "progress")}
     with (place / f"out-{number}").open("wb") as out, (place / f"err-{number}").open("wb") as err:
         ended = subprocess.run(

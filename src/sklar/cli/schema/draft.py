@@ -25,14 +25,17 @@ from sklar.cli.terminal.progress import pass_bar
 @guarded
 @shared_options(read=reading)
 def command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The private table, or a folder or database with two.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The private table, or a folder or database of several.")],
     output: Annotated[str, typer.Option("--output", "-o", metavar="TOML", help="The drafted schema; - prints it.")],
     sdv: Annotated[
         str | None, typer.Option("--sdv", metavar="JSON", help="SDV metadata, for the kinds of columns.")
     ] = None,
-    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="Number of rows to read.")] = 100_000,
+    rows: Annotated[
+        int,
+        typer.Option("--rows", "-n", min=1, help="Most rows to guess labels and rules from; bounds are of all rows."),
+    ] = 100_000,
     preview: Annotated[
-        bool, typer.Option("--preview", help="With --json: also how the first rows are read, for your eyes only.")
+        bool, typer.Option("--preview", help="With --json: also how rows are read, for your eyes only.")
     ] = False,
     force: Force = False,
     *,
@@ -57,17 +60,17 @@ def command(
     with pass_bar("reading rows") as progress:
         reading_rows = replace(read, progress=progress, table=None if sdv else read.table)
         draft = draft_schema(file, sdv=sdv, table=sdv_table, rows=rows, read=reading_rows)
-        one_table = draft.person is None or draft.person.parents is None
-        shown = preview_table(file, draft, reading_rows, rows).to_dict() if preview and json and one_table else None
+        shown = preview_table(file, draft, reading_rows, rows).to_dict() if preview and json else None
+    about = draft.remarks[len(INTRODUCTION) :]
     if output == STANDARD_OUTPUT:
         show.line(draft.toml())
         show.note(draft.todo)
         return
     draft.write(output)
     if json:
-        show.as_json(_as_data(output, draft) | ({} if shown is None else {"preview": shown}))
+        show.as_json(_as_data(output, draft) | ({} if shown is None else {"preview": shown | {"remarks": about}}))
         return
-    for remark in draft.remarks[len(INTRODUCTION) :]:
+    for remark in about:
         show.line(remark)
     show.line(draft.guessed)
     show.line()

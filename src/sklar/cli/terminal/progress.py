@@ -20,13 +20,15 @@ WRITE_INTERVAL = 0.2
 class FileBar:
     """A bar in a file: `{"what": ..., "fraction": ..., "since": ...}`, replaced as a whole.
 
-    `since` is the time, in seconds, at which the present pass or step began.
+    `since` is the time, in seconds, at which the present pass or step began. Beginnings are also kept, one a line, in a
+    file beside it, from which the time of a later run is estimated.
     """
 
     def __init__(self, path: str, text: str, total: float | None = 1.0):
         self._path, self._what, self._total, self._completed, self._last = path, text, total, 0.0, -WRITE_INTERVAL
         self._since = time.time()
         self._write()
+        self._note_beginning()
 
     def reset(self, task: object, *, description: str, total: float) -> None:
         """Start a new task."""
@@ -41,8 +43,14 @@ class FileBar:
         self._completed = (self._completed if completed is None else completed) + advance
         new = description is not None and description != self._what
         self._what = description or self._what
+        if new:
+            self._note_beginning()
         if new or time.monotonic() - self._last >= WRITE_INTERVAL:
             self._write()
+
+    def _note_beginning(self) -> None:
+        with Path(f"{self._path}.times").open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"what": self._what, "at": time.time()}) + "\n")
 
     def _write(self) -> None:
         self._last = time.monotonic()

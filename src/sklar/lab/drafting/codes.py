@@ -169,7 +169,7 @@ def _draft_formatted(profile: Profile, unit: str) -> Guess | None:
         return None
     guess = draft_quantity(plain, numbers)
     column = replace(guess.column, format=form.example)  # type: ignore[call-arg]
-    note = f"They are written like {form.example} (for 1234.56): `format`."
+    note = f"The numbers are read as {form.example} stands for 1234.56: the fact `format`."
     return Guess(column=column, notes=guess.notes).with_notes(note)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sklar.errors import SourceError, UsageError
 from sklar.lab.drafting.codes import draft_boolean, guess_amount, guess_boolean, guess_code
+from sklar.lab.drafting.functions import find_long_functions
 from sklar.lab.drafting.guess import Guess, leave_out
 from sklar.lab.drafting.keys import (
     ask_who,
@@ -26,17 +27,17 @@ from sklar.lab.drafting.keys import (
     repeats_evenly,
 )
 from sklar.lab.drafting.labels import draft_category, guess_category
-from sklar.lab.drafting.linked import find_tables, join_drafts
+from sklar.lab.drafting.linked import LINK_ROWS, find_tables, join_drafts
 from sklar.lab.drafting.moments import draft_datetime, guess_clock, guess_datetime
 from sklar.lab.drafting.ordered_words import guess_declared_order, guess_ordered_words
 from sklar.lab.drafting.persons import contains_names, guess_personal
 from sklar.lab.drafting.profile import Profile, parse_numbers, profile_column
 from sklar.lab.drafting.quantities import draft_quantity, guess_quantity
 from sklar.lab.drafting.relations import find_relations
+from sklar.lab.drafting.sampling import DRAFT_ROWS, SampledRows, sample_rows
 from sklar.lab.drafting.steps import find_steps
+from sklar.lab.drafting.whole import WholeColumn, count_shares, read_whole, widen_profile
 from sklar.lab.tables.reading import read_table
-from sklar.rows.encode.arrays import one_type
-from sklar.rows.sources import open_source
 from sklar.sample.rng import named_streams
 from sklar.schema.columns import Column, Ordinal
 from sklar.schema.confirming import keep_possible_rules
@@ -48,8 +49,6 @@ from sklar.schema.rules import Rule
 from sklar.schema.sdv import StatedKind, kinds_from_sdv, read_sdv
 from sklar.schema.table import Schema
 
-DRAFT_ROWS = 100_000
-"""Number of rows read: more show rarer values and wider extremes, and take longer."""
 MIN_CONSTANT_ROWS = 2
 """Minimum number of rows of a constant column: a single row does not show that a column is constant."""
 INTRODUCTION = (
@@ -75,17 +74,20 @@ def draft_schema(
     rows: int = DRAFT_ROWS,
     read: ReadOptions | None = None,
 ) -> Draft:
-    """Guess a schema from the first rows of a table. No noise is added: the result is private.
+    """Guess a schema from the rows of a table. No noise is added: the result is private.
+
+    All rows are read once or twice. Labels and rules are guessed from at most `rows` of them, in runs that are evenly
+    spread over the table; bounds, missing values and keys are those of all rows.
 
     Every fact, including the kinds, is marked from-rows, and a private fit rejects it until the custodian confirms it
     or, for bounds and lists of values, pays for it.
 
     Args:
         data: A file, a data frame, or any object with the Arrow interface, as for `fit`. A folder, a database or a
-            mapping with two tables gives one schema of persons, if a key joins them.
+            mapping with several tables gives one schema of persons and their rows, if a key joins two of them.
         sdv: SDV metadata (a file, or the parsed JSON) whose kinds are kept; only domains are then read from the rows.
         table: The table in the metadata, if they have several.
-        rows: Number of rows to read from the beginning.
+        rows: Maximum number of rows from which labels and rules are guessed.
         read: How to read a file: `delimiter`, `encoding`, `null_values`, `sql`.
 
     Returns:
@@ -95,35 +97,65 @@ def draft_schema(
     if sdv is None and table is None and (linked := find_tables(data, read_options(read))):
         return _draft_linked(linked, rows)
     kinds = _read_stated_kinds(sdv, table)
-    head, more, first = first_rows(data, rows, read_options(read))
+    options = read_options(read)
+    sampled = sample_rows(data, rows, options)
+    head = sampled.table
     profiles = [profile_column(name, head.column(i)) for i, name in enumerate(head.column_names)]
     if isinstance(data, str | PathLike):
         _require_header(profiles)
-    guesses = {
-        one.name: (guess_stated(one, kinds[one.name]) if one.name in kinds else guess_column(one)).mark_from_rows()
-        for one in profiles
-    }
-    if profiles[0].name not in kinds and contains_row_names(profiles[0], first, head.column_names[1:]):
+    guesses = {one.name: guess_stated(one, kinds[one.name]) if one.name in kinds else guess_column(one)
+               for one in profiles}  # fmt: skip
+    first = profiles[0]
+    if first.name not in kinds and contains_row_names(first, sampled.first_column, head.column_names[1:]):
         note = "It looks like row names or an index, as R and pandas write them. Is it anything else?"
-        guesses[profiles[0].name] = draft_key(profiles[0]).with_notes(note).mark_from_rows()
+        guesses[first.name] = draft_key(first).with_notes(note)
     if not any(guess.column.modelled for guess in guesses.values()):
         raise SourceError("no column of the table could be drafted: all are keys, empty or free text")
+    if sampled.is_partial and sampled.repeatable:
+        profiles, guesses = _correct_by_whole(data, sampled.total, options, profiles, guesses, kinds)
+    guesses = {name: guess.mark_from_rows() for name, guess in guesses.items()}
     columns = {name: guess.column for name, guess in guesses.items()}
     drafted = read_table(head, Schema(columns), named_streams(0)("rows"), role="real")
     person = find_static_columns(guess_person(profiles, columns), head, columns)
     keys = None if person is None else number_values(head.column(person.key))
     person, across = (None, {}) if keys is None else find_steps(person, drafted, keys, named_streams(0)("steps"))
     found = find_relations(drafted, named_streams(0)("relations"))
-    guesses = {n: guess.with_notes(*across.get(n, ())) for n, guess in guesses.items()}
-    return Draft(guesses, _remarks(rows, more, set(kinds) - set(guesses)), person, found)
+    long = find_long_functions(drafted)
+    guesses = {n: guess.with_notes(*across.get(n, ()), *long.get(n, ())) for n, guess in guesses.items()}
+    return Draft(guesses, _remarks(sampled, set(kinds) - set(guesses)), person, found)
+
+
+def _correct_by_whole(
+    data: Any,
+    total: int,
+    read: ReadOptions,
+    profiles: Sequence[Profile],
+    guesses: Mapping[str, Guess],
+    kinds: Mapping[str, StatedKind],
+) -> tuple[list[Profile], dict[str, Guess]]:
+    """Return profiles and guesses after a pass over all rows: wider bounds, nulls, and keys that rows share."""
+    whole = read_whole(data, {name: guess.column for name, guess in guesses.items()}, total, read)
+    known, corrected = list(profiles), dict(guesses)
+    for at, profile in enumerate(profiles):
+        name, found = profile.name, whole.get(profile.name, WholeColumn())
+        if found.shares is not None:
+            known[at] = count_shares(profile, found.shares)
+            shared = describe_sharing(known[at]) if profile.unique else ()
+            corrected[name] = guesses[name].with_notes(*shared)
+        elif found.beyond:
+            known[at] = widen_profile(profile, found, total)
+            corrected[name] = guess_stated(known[at], kinds[name]) if name in kinds else guess_column(known[at])
+        if found.missing and not getattr(corrected[name].column, "nullable", True):
+            corrected[name] = corrected[name].allow_null()
+    return known, corrected
 
 
 def _draft_linked(tables: Mapping[str, tuple[Any, ReadOptions]], rows: int) -> Draft:
-    """Draft two tables with a key between them as one schema of persons."""
+    """Draft tables with a key between them as one schema of persons."""
     joined, remark = join_drafts(
         tables,
         lambda data, read: draft_schema(data, rows=rows, read=read),
-        lambda data, read: first_rows(data, rows, read)[0],
+        lambda data, read: sample_rows(data, max(rows, LINK_ROWS), read).table,
     )
     guesses = {name: Guess(column=column, notes=joined.notes[name]) for name, column in joined.items()}
     return Draft(guesses, (remark,), joined.person, joined.rules)
@@ -147,10 +179,15 @@ def _read_stated_kinds(sdv: str | PathLike[str] | Mapping[str, Any] | None, tabl
     return kinds_from_sdv(sdv, table) if isinstance(sdv, Mapping) else read_sdv(sdv, table)
 
 
-def _remarks(rows: int, more: bool, absent: set[str]) -> tuple[str, ...]:
+def _remarks(sampled: SampledRows, absent: set[str]) -> tuple[str, ...]:
     remarks: list[str] = []
-    if more:
-        remarks.append(f"Only the first {rows:,} rows were read: later values, nulls and extremes were not seen.")
+    if sampled.is_partial:
+        seen, total = sampled.table.num_rows, sampled.total
+        rest = ("bounds, missing values and keys from all of them" if sampled.repeatable else
+                "the other rows may have wider bounds and missing values")  # fmt: skip
+        remarks.append(
+            f"Labels and rules were guessed from {seen:,} of the {total:,} rows, evenly spread over the table; {rest}."
+        )
     if absent:
         shown = ", ".join(f"'{name}'" for name in sorted(absent))
         remarks.append(f"The metadata also name {shown}, which the table does not have.")
@@ -272,79 +309,3 @@ def _draft_stated_range(profile: Profile, column: Column) -> Guess:
     if isinstance(column, Datetime) and profile.form == "moment":
         column = replace(column, format=None)
     return Guess(column=column, notes=("its range is that of the metadata, which SDV usually detects from the rows.",))
-
-
-def first_rows(data: Any, rows: int, read: ReadOptions) -> tuple[Any, bool, str]:
-    """Read the first rows; also return whether there are more rows, and the name of the first column as written."""
-    import pyarrow as pa
-
-    if rows < 1:
-        raise UsageError(f"a draft needs at least one row; found rows={rows}")
-    source = open_source(data, schema=None, read=read)
-    names = source.column_names
-    named = _complete_names(names)
-    batches, seen = [], 0
-    for batch in source.batches(names):
-        batches.append(pa.RecordBatch.from_arrays([one_type(column) for column in batch.columns], names=named))
-        seen += batch.num_rows
-        if seen > rows:
-            break
-    if not seen:
-        raise SourceError("the table has no rows to draft a schema from; write the schema by hand")
-    one_schema = len({str(batch.schema) for batch in batches if batch.num_rows}) == 1
-    table = pa.Table.from_batches([b for b in batches if b.num_rows]) if one_schema else _cast_to_text(batches)
-    found = _replace_nulls(table.slice(0, rows), tuple(read.null_values))
-    return found, seen > rows, names[0]
-
-
-def _complete_names(names: Sequence[str]) -> list[str]:
-    """Return the names of all columns; name a nameless first column, which R and pandas write for row names."""
-    if not names:
-        raise SourceError("the table has no columns")
-    first = next(name for name in ("row", *(f"row_{k}" for k in range(2, len(names) + 2))) if name not in names[1:])
-    named = [first if names[0].strip() == "" and len(names) > 1 else names[0], *names[1:]]
-    blank = [place for place, name in enumerate(named, 1) if not name.strip()]
-    if blank:
-        raise SourceError(f"column number {blank[0]} of the table has no name; name it or drop it")
-    if len(set(named)) < len(named):
-        raise SourceError("two columns of the table have the same name; rename or drop one")
-    return named
-
-
-def _cast_to_text(batches: Sequence[Any]) -> Any:
-    """Cast batches of different types (a frame of Python objects) to text."""
-    import pyarrow as pa
-
-    names = batches[0].schema.names
-    columns = {
-        name: pa.chunked_array([b.column(i).cast(pa.large_string()) for b in batches]) for i, name in enumerate(names)
-    }
-    return pa.table(columns)
-
-
-def _replace_nulls(table: Any, null_values: tuple[str, ...]) -> Any:
-    """Replace the texts that mean null, and equal numbers, by null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    for i, field in enumerate(table.schema if null_values else ()):
-        listed = [value for text in null_values if (value := _cast_text(text, field.type)) is not None]
-        if listed:
-            options = pc.SetLookupOptions(value_set=pa.array(listed, type=field.type))
-            found = pc.call_function("is_in", [table.column(i)], options)
-            cleaned = pc.call_function("if_else", [found, pa.scalar(None, type=field.type), table.column(i)])
-            table = table.set_column(i, field.name, cleaned)
-    return table
-
-
-def _cast_text(text: str, kind: Any) -> Any:
-    """Cast a text to an Arrow type; None if that is impossible."""
-    import pyarrow as pa
-
-    plain = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    if not (plain or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        return None
-    try:
-        return pa.scalar(text).cast(kind).as_py()
-    except pa.ArrowInvalid:
-        return None

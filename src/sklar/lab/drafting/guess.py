@@ -21,6 +21,11 @@ class Guess:
         """Add notes."""
         return Guess(column=self.column, notes=(*self.notes, *more))
 
+    def allow_null(self) -> Guess:
+        """Let the column be missing, with a note."""
+        column = replace(self.column, nullable=True)  # type: ignore[call-arg]
+        return Guess(column=column, notes=self.notes).with_notes("A few of all rows have no value that can be read.")
+
     def mark_from_rows(self) -> Guess:
         """Mark all facts as read from the rows, stated or not.
 

@@ -209,7 +209,8 @@ def ask_who(profile: Profile) -> str:
     """Return the question whether values that repeat identify persons."""
     each, numbers = profile.present / profile.distinct, parse_numbers(profile)
     what = "codes" if numbers is None else "whole numbers"
-    question = f"{profile.distinct:,} {what}, about {each:.2g} rows each: does each of them identify a person?"
+    seen = f"{profile.distinct:,} {what}, about {each:.2g} rows each in the rows seen"
+    question = f"{seen}: does each of them identify a person?"
     if numbers is None:
         return question
     low, high = numbers.values[0], numbers.values[-1]

@@ -1,13 +1,14 @@
-"""Draft two linked tables, from a folder, a database or a mapping: which is of persons, and the key between them.
+"""Draft linked tables, from a folder, a database or a mapping: which is of persons, and the key to it.
 
 A key is recognised by its values: those of one table are all different, those of the other are among them. The result
-is one schema of persons (`sklar.Tables.of` splits it), and who the persons are is a question like all others.
+is one schema of persons (`sklar.Tables.of` splits it), and who the persons are is a question like all others. A model
+has two tables, so of more the persons and one table of their rows are drafted; the others are left out, with a reason.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
@@ -17,7 +18,7 @@ import pyarrow as pa
 
 from sklar.errors import SourceError
 from sklar.lab.drafting.guess import MARK, name_words
-from sklar.lab.drafting.keys import guess_person
+from sklar.lab.drafting.keys import MIN_PANEL_PERSONS, guess_person
 from sklar.lab.drafting.labels import label_text
 from sklar.lab.drafting.profile import Profile, profile_column
 from sklar.rows.sources import FILES, open_source
@@ -32,6 +33,8 @@ from sklar.schema.table import Schema
 
 MIN_KNOWN_SHARE = 0.95
 """Share of the values of a key that must be among those of the other table; the rest are errors."""
+LINK_ROWS = 1_000_000
+"""Rows of each table among which keys are looked for: a sample of a table has few of the keys of another sample."""
 MIN_USED_SHARE = 0.3
 """Share of the persons that must have rows, unless the names of the columns show the key: else small numbers, which
 are among any running numbers, would be keys."""
@@ -43,28 +46,35 @@ TABLES_OF = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """One of two tables: its data with the options to read it, its draft, and its columns as profiles."""
+class Link:
+    """A column of one table that points to the key of another.
 
-    data: Any
-    read: ReadOptions
-    draft: Schema
-    profiles: Mapping[str, Profile]
+    Attributes:
+        keys: Number of keys.
+        score: How well it points to them; see `_score`.
+    """
+
+    parent: str
+    key: str
+    child: str
+    link: str
+    keys: int
+    score: float
 
 
 def find_tables(data: Any, read: ReadOptions) -> dict[str, tuple[Any, ReadOptions]]:
-    """Return two tables by name, with the options to read each; empty if the data are one table."""
+    """Return several tables by name, with the options to read each; empty if the data are one table."""
     if isinstance(data, Mapping):
         whole = all(isinstance(one, str | os.PathLike) or hasattr(one, "columns") for one in data.values())
-        return {str(name): (one, read) for name, one in data.items()} if whole and len(data) == 2 else {}
+        return {str(name): (one, read) for name, one in data.items()} if whole and len(data) > 1 else {}
     if not isinstance(data, str | os.PathLike) or read.table or read.sql:
         return {}
     if os.path.isdir(data):
         files = sorted(path for path in Path(data).iterdir() if path.is_file() and suffix_of(path.name) in FILES)
-        heads = {open_source(path, schema=None, read=read).column_names for path in files} if len(files) == 2 else {0}
-        return {path.name.split(".")[0]: (path, read) for path in files} if len(heads) == 2 else {}
+        heads = {open_source(path, schema=None, read=read).column_names for path in files}
+        return {path.name.split(".")[0]: (path, read) for path in files} if len(heads) > 1 else {}
     names = _list_tables(os.fspath(data))
-    return {name: (data, replace(read, table=name)) for name in names} if len(names) == 2 else {}
+    return {name: (data, replace(read, table=name)) for name in names} if len(names) > 1 else {}
 
 
 def _list_tables(path: str) -> list[str]:
@@ -91,48 +101,81 @@ def join_drafts(
     draft: Callable[[Any, ReadOptions], Schema],
     head: Callable[[Any, ReadOptions], Any],
 ) -> tuple[Schema, str]:
-    """Return the joined schema of two tables, and a remark about the key that was found.
+    """Return the joined schema of persons and their rows, and a remark about the key and about other tables.
 
     Args:
-        tables: Both tables with the options to read them.
+        tables: The tables with the options to read them.
         draft: Drafts one of them.
         head: Reads the first rows of one of them.
     """
-    found: dict[str, Table] = {}
-    for name, (data, read) in tables.items():
-        rows: pa.Table = head(data, read)
-        profiles = {column: profile_column(column, rows.column(column)) for column in rows.column_names}
-        found[name] = Table(data=data, read=read, draft=draft(data, read), profiles=profiles)
-    parent, key, child, link = _find_key(found)
-    parents = _as_key(found[parent].draft, key).with_person(None)
-    both = sorted(set(parents) & set(found[child].draft) - {key, link})
+    found = {name: _read_one(data, read, head) for name, (data, read) in tables.items()}
+    links = _find_links(found)
+    best = _choose_link(links, found)
+    parent, key, child, link = best.parent, best.key, best.child, best.link
+    drafts = {name: draft(*tables[name]) for name in (parent, child)}
+    parents = _as_key(drafts[parent], key).with_person(None)
+    both = sorted(set(parents) & set(drafts[child]) - {key, link})
     if both:
         raise SourceError(f"column '{both[0]}' is in both tables {parent} and {child}: rename it in one of them")
-    rows_schema = _with_link(found[child], link)
+    rows_schema = _with_link(drafts[child], found[child][link], link)
     joined = Tables({parent: parents, child: rows_schema}, keys={child: (link, parent)}, person=parent).schema
-    notes = {**found[parent].draft.notes, **found[child].draft.notes}
+    notes = {**drafts[parent].notes, **drafts[child].notes}
     notes = {name: notes.get(name, ()) for name in joined} | {"": notes.get("", ())}
     person = None if joined.person is None else replace(joined.person, source=MARK)
     remark = f"'{link}' of {child} holds values of '{key}' of {parent}: each row of {parent} is drafted as one person."
-    return Schema(dict(joined), joined.rules, person=person, notes=notes), remark
+    left = "".join(f" {_explain_left_out(name, best, links)}" for name in tables if name not in (parent, child))
+    return Schema(dict(joined), joined.rules, person=person, notes=notes), remark + left
 
 
-def _find_key(tables: Mapping[str, Table]) -> tuple[str, str, str, str]:
-    """Return the table of parents with its key, and the table of their rows with the column that points to it."""
-    found = [
-        (score, parent, key, child, link)
-        for parent, child in permutations(tables, 2)
-        for key, profile in tables[parent].profiles.items()
-        if profile.unique and profile.present > 1
-        for link, other in tables[child].profiles.items()
-        if (score := _score(profile, other, _is_named(key, link, parent))) > 0
-    ]
+def _read_one(data: Any, read: ReadOptions, head: Callable[[Any, ReadOptions], Any]) -> dict[str, Profile]:
+    """Return the profiles of a table's columns."""
+    rows: pa.Table = head(data, read)
+    return {column: profile_column(column, rows.column(column)) for column in rows.column_names}
+
+
+def _find_links(tables: Mapping[str, Mapping[str, Profile]]) -> list[Link]:
+    """Return the best link between each two tables."""
+    found: list[Link] = []
+    for parent, child in permutations(tables, 2):
+        scored = [
+            Link(parent=parent, key=key, child=child, link=link, keys=profile.present, score=score)
+            for key, profile in tables[parent].items()
+            if profile.unique and profile.present > 1
+            for link, other in tables[child].items()
+            if (score := _score(profile, other, _is_named(key, link, parent))) > 0
+        ]
+        found += [max(scored, key=lambda one: (one.score, one.key, one.link))] if scored else []
     if not found:
         raise SourceError(
             f"no key joins the tables {' and '.join(tables)}: one needs a column of different values, and the other a "
             "column with these values; or draft each table by itself"
         )
-    return max(found)[1:]
+    return found
+
+
+def _choose_link(links: Sequence[Link], tables: Mapping[str, Mapping[str, Profile]]) -> Link:
+    """Return the link to the persons: many rows, which point to no other table of many rows."""
+    many = {link.parent for link in links if link.keys >= MIN_PANEL_PERSONS}
+    below = {link.child for link in links if link.parent in many}
+    rows = {name: max((one.rows for one in profiles.values()), default=0) for name, profiles in tables.items()}
+    return max(links, key=lambda one: (one.parent in many, one.parent not in below, one.score, rows[one.child]))
+
+
+def _explain_left_out(name: str, chosen: Link, links: Sequence[Link]) -> str:
+    """Return why a table is not part of the draft."""
+    from_it = {link.parent: link for link in links if link.child == name}
+    if chosen.parent in from_it:
+        return (
+            f"The table {name} is left out: its rows belong to {chosen.parent}, too, but only one table of rows can be "
+            "linked. Draft the two by themselves; their fits share one ledger."
+        )
+    if chosen.child in from_it:
+        return (
+            f"The table {name} is left out: its rows belong to rows of {chosen.child}, and only two levels are linked."
+        )
+    if any(link.parent == name for link in links):
+        return f"The table {name} is left out: other tables point to it. Join what is wanted of it to their rows first."
+    return f"The table {name} is left out: no key joins it."
 
 
 def _score(key: Profile, link: Profile, named: bool) -> float:
@@ -157,9 +200,9 @@ def _as_key(draft: Schema, name: str) -> Schema:
     return draft.with_rules(rules).with_columns({name: Id(source=MARK)})
 
 
-def _with_link(table: Table, link: str) -> Schema:
+def _with_link(draft: Schema, profile: Profile, link: str) -> Schema:
     """Return the draft of the rows with their key and person, whose static columns are those of the parents alone."""
-    plain = _as_key(table.draft.with_person(None), link)
+    plain = _as_key(draft.with_person(None), link)
     columns: dict[str, Column] = dict(plain)
-    person = guess_person([table.profiles[link]], columns) or Person(key=link, rows=1, source=MARK)
+    person = guess_person([profile], columns) or Person(key=link, rows=1, source=MARK)
     return plain.with_person(replace(person, rows=min(int(person.rows), MAX_LINKED_ROWS), linked=None))

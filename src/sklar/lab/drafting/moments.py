@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sklar.arrays import Ints
 from sklar.lab.drafting.guess import DATE_WORDS, Guess, has_word, leave_out, rough_share
 from sklar.lab.drafting.profile import Profile, is_excuse, is_missing_word
 from sklar.schema.calendar import ENDS, MAX_EVENT_YEARS, Part
-from sklar.schema.grid import RESOLUTIONS
+from sklar.schema.grid import EPOCH, RESOLUTIONS
 from sklar.schema.numbers import Datetime
 
 ISO = re.compile(
@@ -35,6 +35,13 @@ MIN_CALENDAR_ROWS = 200
 """Minimum number of rows for a proposed calendar: fewer gather by chance."""
 MIN_CALENDAR_EXCESS = 1.5
 """A part of the calendar of a long range is proposed if one of its values has this multiple of its even share."""
+MAX_UNUSED = 0.05
+"""Share of the range of times by which rounded bounds may exceed it: the coarsest unit is used that stays below. A
+larger share gives rounder bounds, which quote the rows less exactly, and more times that no row has."""
+FIELDS = ("year", "month", "day", "hour", "minute", "second", "microsecond")
+FIRST_VALUES = {"month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0, "microsecond": 0}
+LAST_VALUES = {"month": 12, "day": 31, "hour": 23, "minute": 59, "second": 59, "microsecond": 999_999}
+"""Parts of a time from the coarsest on, and the values with which a rounded bound ends."""
 FIRST_TEXTS = 200
 """Texts that are parsed before all others: they rule out most formats."""
 
@@ -89,8 +96,8 @@ def draft_datetime(profile: Profile, form: str | None) -> Guess | None:
     column = replace(column, calendar=parts) if parts else column
     written = f", written as {form}" if form else f", in the time zone {zone}" if zone else ""
     notes = [
-        f"times to the {resolution}{written}, from {lower} to {upper}, rounded outward from the rows. "
-        "What range can it have?"
+        f"times to the {resolution}{written}, from {lower} to {upper}, at or beyond those of the rows. What range can "
+        "it have?"
     ]
     if parts:
         notes.append(
@@ -170,22 +177,31 @@ def _has_compact_dates(profile: Profile) -> bool:
 
 def _coarsest_resolution(times: list[datetime]) -> str:
     """Return the coarsest resolution without loss."""
-    micros = [(time - datetime(1970, 1, 1)) // timedelta(microseconds=1) for time in times]
+    micros = [(time - EPOCH) // timedelta(microseconds=1) for time in times]
     return next((name for name, unit in RESOLUTIONS.items() if all(m % unit == 0 for m in micros)), "microsecond")
 
 
 def _round_bounds(first: datetime, last: datetime, resolution: str) -> tuple[str, str]:
-    """Round outward to whole years if the range exceeds a year, else to whole months, up to the last tick."""
-    whole_years = last - first > timedelta(days=366)
-    lower = date(first.year, 1 if whole_years else first.month, 1)
-    month_end = date(last.year, last.month, monthrange(last.year, last.month)[1])
-    upper = date(last.year, 12, 31) if whole_years else month_end
+    """Round outward to whole years, or else months, days, hours and so on: the first that leaves little unused."""
+    span = (last - first) or timedelta(days=1000)  # a single time gets its month
+    lower, upper = first, last
+    for unit in range(1, len(FIELDS) + 1):
+        lower, upper = _cut(first, FIRST_VALUES, unit), _cut(last, LAST_VALUES, unit)
+        if (first - lower) + (upper - last) - timedelta(microseconds=RESOLUTIONS[resolution]) <= MAX_UNUSED * span:
+            break
     if resolution == "day":
-        return lower.isoformat(), upper.isoformat()
-    end = datetime(upper.year, upper.month, upper.day, 23, 59, 59, 999999)
-    micros = RESOLUTIONS[resolution]
-    end -= timedelta(microseconds=((end - datetime(1970, 1, 1)) // timedelta(microseconds=1)) % micros)
-    return f"{lower.isoformat()}T00:00:00", end.isoformat()
+        return lower.date().isoformat(), upper.date().isoformat()
+    upper -= timedelta(microseconds=((upper - EPOCH) // timedelta(microseconds=1)) % RESOLUTIONS[resolution])
+    return lower.isoformat(), upper.isoformat()
+
+
+def _cut(time: datetime, values: Mapping[str, int], unit: int) -> datetime:
+    """Replace all parts of a time after the first ones by their first or last values."""
+    parts = {name: values[name] for name in FIELDS[unit:]}
+    month = parts.get("month", time.month)
+    if "day" in parts:
+        parts["day"] = min(parts["day"], monthrange(time.year, month)[1])
+    return time.replace(**parts)  # type: ignore[arg-type]
 
 
 def _describe_ambiguity(fitting: list[str | None]) -> list[str]:

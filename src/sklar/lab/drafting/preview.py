@@ -1,4 +1,4 @@
-"""Show how the first rows are read: delimiter and encoding, a few values of each column, and a small histogram.
+"""Show how the rows are read: delimiter and encoding, a few values of each column, and a small histogram.
 
 The values come from real rows without noise, so they are for the custodian alone. They are shown as the schema reads
 them, column by column: keys, columns that are left out and unlisted labels never appear.
@@ -7,14 +7,16 @@ them, column by column: keys, columns that are left out and unlisted labels neve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sklar.arrays import Ints
-from sklar.lab.drafting.draft import DRAFT_ROWS, first_rows
 from sklar.lab.drafting.keys import number_values
+from sklar.lab.drafting.linked import find_tables
+from sklar.lab.drafting.sampling import DRAFT_ROWS, sample_rows
+from sklar.lab.drafting.whole import count_keys
 from sklar.lab.tables.reading import read_table
 from sklar.lab.tables.table import ExactTable
 from sklar.rows.sources import open_source
@@ -23,6 +25,7 @@ from sklar.sample.rng import named_streams
 from sklar.schema.columns import Boolean, Labels
 from sklar.schema.grid import RESOLUTIONS
 from sklar.schema.numbers import Datetime, Integer
+from sklar.schema.persons.tables import table_schemas
 from sklar.schema.reading import ReadOptions, read_options
 from sklar.schema.table import Schema
 
@@ -49,14 +52,14 @@ class Preview:
     """How a table is read.
 
     Attributes:
-        rows: Number of rows read.
-        more: Whether the table has more rows.
-        persons: Number of persons among them, if the schema has a person.
+        rows: Number of rows of the table.
+        seen: Number of those from which the columns are shown.
+        persons: Number of persons in the table, if the schema has a person.
         delimiter, encoding: Those of a text file.
     """
 
     rows: int
-    more: bool
+    seen: int
     persons: int | None
     delimiter: str | None
     encoding: str | None
@@ -69,16 +72,30 @@ class Preview:
 
 
 def preview_table(data: Any, schema: Schema, read: ReadOptions | None = None, rows: int = DRAFT_ROWS) -> Preview:
-    """Read the first rows as the schema states, and describe each modelled column."""
+    """Read rows as the schema states, and describe each modelled column."""
     options = read_options(read, schema.null_values)
+    if schema.person is not None and schema.person.parents is not None:
+        return _preview_linked(data, schema, options, rows)
     source = open_source(data, schema=None, read=options)
     delimiter, encoding = source.dialect if isinstance(source, TextFile) else (None, None)
-    head, more, _ = first_rows(data, rows, options)
-    table = read_table(head, schema, named_streams(0)("preview"), role="real")
+    sampled = sample_rows(data, rows, options)
+    table = read_table(sampled.table, schema, named_streams(0)("preview"), role="real")
     key = None if schema.person is None else schema.person.key
-    persons = None if key is None else len(np.unique(number_values(head.column(key))))
+    whole = sampled.is_partial and sampled.repeatable
+    persons = None if key is None else (
+        count_keys(data, key, options) if whole else len(np.unique(number_values(sampled.table.column(key))))
+    )  # fmt: skip
     columns = {name: _preview_column(table, name) for name in table.names}
-    return Preview(rows=table.rows, more=more, persons=persons, delimiter=delimiter, encoding=encoding, columns=columns)
+    return Preview(
+        rows=sampled.total, seen=table.rows, persons=persons, delimiter=delimiter, encoding=encoding, columns=columns
+    )
+
+
+def _preview_linked(data: Any, schema: Schema, read: ReadOptions, rows: int) -> Preview:
+    """Preview persons and their rows as one table, with the number of rows of the second."""
+    tables, schemas = find_tables(data, read), table_schemas(schema)
+    persons, own = (preview_table(tables[name][0], schemas[name], tables[name][1], rows) for name in schemas)
+    return replace(own, persons=persons.rows, columns={**persons.columns, **own.columns})
 
 
 def _preview_column(table: ExactTable, name: str) -> ColumnPreview:

@@ -189,7 +189,7 @@ def round_bounds(lowest: float, highest: float) -> tuple[float, float]:
 
 
 def round_integer_bounds(lowest: int, highest: int, distinct: int) -> tuple[int, int]:
-    """Return round bounds for whole numbers; a short scale without a gap keeps its ends."""
+    """Return round bounds for whole numbers; a short scale without a gap keeps its ends, and a count from 1 its 1."""
     if highest - lowest <= MAX_SCALE_SPAN and distinct == highest - lowest + 1:
         return lowest, highest
     if max(abs(lowest), abs(highest)) >= 2**53:  # beyond the precision of floats
@@ -197,7 +197,7 @@ def round_integer_bounds(lowest: int, highest: int, distinct: int) -> tuple[int,
         lower, upper = lowest // step * step - step, -(-highest // step) * step + step
         return max(lower, -(2**63)), min(upper, 2**63 - 2)
     lower, upper = round_bounds(float(lowest), float(highest))
-    return math.floor(lower), math.ceil(upper)
+    return (1 if lowest == 1 else math.floor(lower)), math.ceil(upper)
 
 
 def nice_step(size: float) -> float:

@@ -13,16 +13,20 @@ from itertools import combinations, permutations
 import numpy as np
 
 from sklar.arrays import Floats, Ints
+from sklar.lab.drafting.functions import (
+    FROM_ROWS,
+    MAX_COLUMNS,
+    MIN_RULE_ROWS,
+    find_label_functions,
+    find_number_functions,
+    value_of_code,
+)
 from sklar.lab.tables.table import ExactTable
 from sklar.schema.columns import Boolean, Column, Labels
-from sklar.schema.numbers import Datetime, Integer
+from sklar.schema.numbers import Datetime
 from sklar.schema.rules import AtMost, Expression, Function, Label, OneHot, Ratio, Rule, Sum, Together
 from sklar.schema.rules.values import key_text
 
-MIN_RULE_ROWS = 50
-"""Minimum number of rows with values: fewer are no evidence of a rule."""
-MAX_COLUMNS = 40
-"""Maximum number of columns whose pairs are compared; ratios and multiples are compared among a third of them."""
 MIN_BROKEN_AT_RANDOM = 0.05
 """An order of two columns is reported only if independent columns would break it in this share of rows."""
 MIN_BROKEN_DATES = 20
@@ -37,11 +41,6 @@ SKIP_SIGNIFICANCE = 1e-9
 """Values at which another column is always missing are reported if that is less probable by chance."""
 RELATIVE_TOLERANCE = 1e-9
 """Numbers with a smaller relative difference are equal."""
-MAX_FUNCTION_VALUES = 40
-"""Maximum number of values that a reported function lists: longer tables belong to a code book."""
-MAX_FUNCTION_RESULTS = 12
-"""Maximum number of different numbers that a function yields: with more it is a measurement that depends on another."""
-FROM_ROWS = "from-rows"
 
 
 def find_relations(table: ExactTable, rng: np.random.Generator) -> list[Rule]:
@@ -145,57 +144,6 @@ def _comparable(one: Column, two: Column) -> bool:
     return True
 
 
-def _find_functions(table: ExactTable, rng: np.random.Generator) -> Iterator[Rule]:
-    """Find labels and booleans that are a function of another column, the first one that fits."""
-    yield from _functions(table, [n for n in _listed(table) if not isinstance(table.schema[n], Integer)])
-
-
-def _find_number_functions(table: ExactTable, rng: np.random.Generator) -> Iterator[Rule]:
-    """Find few whole numbers that are a function of another column, as a quarter is of a month."""
-    numbers = [n for n in _listed(table) if isinstance(table.schema[n], Integer)]
-    known = {name: table.numbers[name][~np.isnan(table.numbers[name])] for name in numbers}
-    yield from _functions(table, [n for n in numbers if 2 < len(np.unique(known[n])) <= MAX_FUNCTION_RESULTS])
-
-
-def _listed(table: ExactTable) -> list[str]:
-    return [n for n in table.names if isinstance(table.schema[n], Labels | Boolean | Integer)][:MAX_COLUMNS]
-
-
-def _functions(table: ExactTable, columns: list[str]) -> Iterator[Rule]:
-    for column in columns:
-        for of in _listed(table):
-            pairs = _function_pairs(table, column, of) if of != column else None
-            if pairs is not None:
-                values = {key_text(_value(table.schema[of], a)): _value(table.schema[column], b) for a, b in pairs}
-                yield Function(column=column, of=of, table=values, source=FROM_ROWS)
-                break
-
-
-def _function_pairs(table: ExactTable, column: str, of: str) -> list[tuple[int, int]] | None:
-    """Return the function as pairs of codes; None if it is no function, is trivial, or has too many values."""
-    cells = [table.schema[name].value_cells for name in (of, column)]
-    known = (table.codes[of] < cells[0]) & (table.codes[column] < cells[1])
-    a, b = table.codes[of][known].astype(np.int64), table.codes[column][known].astype(np.int64)
-    if len(a) < MIN_RULE_ROWS or len(np.unique(b)) < 2:
-        return None
-    both = np.unique(a * cells[1] + b)
-    arguments = both // cells[1]
-    # At least five rows per value on average: else everything is a function of a column that numbers the rows.
-    is_listed = 1 < len(arguments) <= min(MAX_FUNCTION_VALUES, len(a) // 5)
-    if len(arguments) != len(np.unique(arguments)) or not is_listed:
-        return None
-    return list(zip(arguments.tolist(), (both % cells[1]).tolist(), strict=True))
-
-
-def _value(column: Column, code: int) -> Label:
-    """Return the value that a code stands for."""
-    if isinstance(column, Boolean):
-        return bool(code)
-    if isinstance(column, Integer):
-        return int(column.grid.starts[code])
-    return column.values[code] if isinstance(column, Labels) else code
-
-
 def _find_common_nulls(table: ExactTable, rng: np.random.Generator) -> Iterator[Rule]:
     seen: dict[bytes, list[str]] = defaultdict(list)
     for name in table.names:
@@ -206,7 +154,7 @@ def _find_common_nulls(table: ExactTable, rng: np.random.Generator) -> Iterator[
     for names in seen.values():
         gate = _find_gate(table, names[-1])
         if gate is not None:
-            values = tuple(_value(table.schema[gate[0]], code) for code in gate[1])
+            values = tuple(value_of_code(table.schema[gate[0]], code) for code in gate[1])
             yield Together(columns=names, only_if={gate[0]: values}, source=FROM_ROWS)
             if (table.codes[names[0]] != table.schema[names[0]].null_code)[
                 np.isin(table.codes[gate[0]], gate[1])
@@ -303,7 +251,7 @@ def _equal(one: Floats, two: Floats) -> bool:
 
 
 FINDERS = (
-    _find_functions, _find_one_hot, _find_common_nulls, _find_sums, _find_multiples, _find_number_functions,
+    find_label_functions, _find_one_hot, _find_common_nulls, _find_sums, _find_multiples, find_number_functions,
     _find_ratios, _find_orders,
 )  # fmt: skip
 """In this order: sums and multiples determine which functions of numbers, ratios and orders are left out."""

@@ -75,9 +75,9 @@ def find_steps(
             continue
         steps = _Steps(before=before, after=after, apart=rng.permutation(after))
         found = list(_find_rules(name, table, steps, person.order))
-        rules += found
-        question = None if found else _ask_about_change(name, table, steps)
-        notes |= {} if question is None else {name: [question]}
+        bound, note = (None, None) if found else _describe_usual_change(name, table, steps)
+        rules += found if bound is None else [bound]
+        notes |= {} if note is None else {name: [note]}
     proposed = replace(person, steps=(*person.steps, *rules))
     return keep_possible_steps(columns, table.schema.rules, proposed), notes
 
@@ -103,27 +103,27 @@ def _find_rules(name: str, table: ExactTable, steps: _Steps, order: str) -> Iter
                 yield Never(values={previous: stays, name: not stays}, source=FROM_ROWS)
 
 
-def _ask_about_change(name: str, table: ExactTable, steps: _Steps) -> str | None:
-    """Return a question about a column that mostly keeps its value or changes by one amount; else None."""
+def _describe_usual_change(name: str, table: ExactTable, steps: _Steps) -> tuple[AtMost | None, str | None]:
+    """Return a bound on the change of a number that mostly changes by one amount, and a note about usual changes."""
     whole = isinstance(table.schema[name], Integer)
     change = float(np.median(steps.differences)) if whole else 0.0
     share, by_chance = (np.mean(after - steps.before == change) for after in (steps.after, steps.apart))
     if share < MIN_EQUAL_CHANGES or 1 - share >= (1 - by_chance) / 2:
-        return None
+        return None, None
     where = f"in {share:.0%} of the steps from a row of a person to the next"
     if not change:
-        return (
+        return None, (
             f"It stays the same {where}; a fit measures how often, with noise. Does it ever change? If not, list it "
             "in static of [person]."
         )
     low, high = (
         round(float(end)) for end in np.quantile(steps.differences, [SHARE_OUTSIDE_BOUND, 1 - SHARE_OUTSIDE_BOUND])
     )
-    rule = f'kind = "at-most", low = "{PREVIOUS}{name}", high = "{name}", at_least = {low}, at_most = {high}'
+    bound = AtMost(low=PREVIOUS + name, high=name, at_least=low, at_most=high, source=FROM_ROWS)
     verb = "rises" if change > 0 else "falls"
-    return (
-        f"It {verb} by {abs(change):g} {where}. Is its change bounded, and are other changes errors? If so, add "
-        f'[[steps]] with {rule}, source = "from-rows": then its change is measured instead of each value.'
+    return bound, (
+        f"It {verb} by {abs(change):g} {where}. If its change is bounded (see the rules), its change is measured "
+        "instead of each value."
     )
 
 

@@ -18,7 +18,9 @@ from sklar.arrays import Ints
 from sklar.lab.methods import check_method
 from sklar.rows.encode import encoder_of
 from sklar.rows.encode.coordinates import raw_reader
+from sklar.rows.persons.family import open_tables
 from sklar.rows.sources import open_source
+from sklar.rows.sources.source import Source
 from sklar.schema.columns import Category, Column, Labels
 from sklar.schema.numbers import Ranged
 from sklar.schema.reading import ReadOptions, read_options
@@ -67,7 +69,7 @@ def check_schema(
     A schema that does not fit the method, its target or its options is also rejected.
     """
     fits = None if method is None else check_method(schema, method, options, target)
-    names = None if data is None else open_source(data, schema=schema, read=read).column_names
+    names = None if data is None else [n for one in _open_all(data, schema, read) for n in one.column_names]
     return SchemaCheck(
         columns=dict(Counter(column.kind for column in schema.values())),
         codes={name: schema.size(name) for name in schema.modelled},
@@ -164,22 +166,36 @@ def audit_schema(data: Any, schema: Schema, read: ReadOptions | None = None) -> 
         read: How to read the table, as for `fit`.
     """
     read = read_options(read, schema.null_values)
-    source = open_source(data, schema=schema, read=read)
-    classifiers = [_make_classifier(schema[name], tuple(read.null_values)) for name in schema.modelled]
+    parts = [_audit_source(source, schema, tuple(read.null_values)) for source in _open_all(data, schema, read)]
+    by_name = {one.column: one for _, columns in parts for one in columns}
+    return RuleAudit(rows=parts[-1][0], columns=tuple(by_name[name] for name in schema.modelled))
+
+
+def _open_all(data: Any, schema: Schema, read: ReadOptions | None) -> list[Source]:
+    """Open a table; of a schema of two linked tables both, parents first."""
+    read = read_options(read, schema.null_values)
+    if schema.person is None or schema.person.parents is None:
+        return [open_source(data, schema=schema, read=read)]
+    return list(open_tables(data, schema, read).values())
+
+
+def _audit_source(source: Source, schema: Schema, null_values: tuple[str, ...]) -> tuple[int, list[ColumnAudit]]:
+    """Count the rows of one table, and the outcomes of its modelled columns."""
+    names = [name for name in schema.modelled if name in source.column_names]
+    classifiers = [make_classifier(schema[name], null_values) for name in names]
     counts = np.zeros((len(classifiers), len(OUTCOMES)), dtype=np.int64)
     rows = 0
-    for batch in source.batches(schema.modelled):
+    for batch in source.batches(names):
         rows += batch.num_rows
         for i, classify in enumerate(classifiers):
             counts[i] += np.bincount(classify(batch.column(i)), minlength=len(OUTCOMES))
-    columns = tuple(
+    return rows, [
         ColumnAudit(column=name, kind=schema[name].kind, **dict(zip(OUTCOMES, found, strict=True)))
-        for name, found in zip(schema.modelled, counts.tolist(), strict=True)
-    )
-    return RuleAudit(rows=rows, columns=columns)
+        for name, found in zip(names, counts.tolist(), strict=True)
+    ]
 
 
-def _make_classifier(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], Ints]:
+def make_classifier(column: Column, null_values: tuple[str, ...]) -> Callable[[Any], Ints]:
     """Return a function from the cells of a column to the outcome of each row."""
     # A category without real labels detects missing values in any column, by the rules of the encoders.
     blank = Category(("\0",), nullable=True)

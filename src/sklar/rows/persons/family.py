@@ -91,16 +91,21 @@ class FamilyRows(LinkedRows):
 
 def open_family(data: Any, by: Coordinates, read: ReadOptions, cache_bytes: int) -> FamilyRows:
     """Open two tables: a mapping of both, a folder with a file for each, or a database that has them."""
-    person = by.declared.person
+    person, sources = by.declared.person, open_tables(data, by.declared, read)
     assert person is not None and person.parents is not None
-    schemas = table_schemas(by.declared)
-    keys = {person.parents.table: person.parents.key, person.parents.rows: person.key}
-    sources = {name: _open_table(data, name, schemas[name], keys[name], read) for name in schemas}
     return FamilyRows(
         sources[person.parents.rows], by, person, parents=sources[person.parents.table],
         null_values=tuple(read.null_values), cache_bytes=read.cache_bytes or cache_bytes, folder=read.cache,
         threads=read.threads,
     )  # fmt: skip
+
+
+def open_tables(data: Any, schema: Schema, read: ReadOptions) -> dict[str, Source]:
+    """Open the table of parents and that of their rows, by name."""
+    person, schemas = schema.person, table_schemas(schema)
+    assert person is not None and person.parents is not None
+    keys = {person.parents.table: person.parents.key, person.parents.rows: person.key}
+    return {name: _open_table(data, name, schemas[name], keys[name], read) for name in schemas}
 
 
 def _open_table(data: Any, name: str, schema: Schema, key: str, read: ReadOptions) -> Source:

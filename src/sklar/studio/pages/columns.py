@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -46,8 +47,8 @@ HINTS = {
     "format": "as 1.234,56 or %d.%m.%Y", "resolution": "day, minute, second ...", "values": "one label a line",
     "nullable": "",
 }  # fmt: skip
-DEFAULT_NO = ("ratio",)
-"""Kinds of rules whose answer is no unless it is changed: a range of ratios in the rows is seldom a rule."""
+SELDOM_RULES = ("ratio",)
+"""Kinds of rules that "yes to all" answers by no: a range of ratios that holds in the rows is seldom a rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +77,12 @@ class ShownColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownRule:
-    """A rule, a step or the person, with its question."""
+    """A rule, a step or the person, with its question, and the answer where all are answered at once."""
 
     name: str
     says: str
     question: Question | None
-    holds: bool
+    usual: str = "yes"
 
 
 def page(visit: Visit) -> Response:
@@ -106,7 +107,8 @@ def page(visit: Visit) -> Response:
     return visit.show(
         "columns.html", step="columns", schema=schema, lines=lines, left=len(open_questions), preview=preview,
         columns=[shown_column(schema, name, open_questions, (preview or {}).get("columns", {})) for name in schema],
-        rules=rules, remarks=schema.notes.get("", ()), kinds=tuple(KINDS), real=bool(open_questions or schema.notes),
+        rules=rules, unanswered=Counter(one.usual for one in rules if one.question is not None),
+        remarks=schema.notes.get("", ()), kinds=tuple(KINDS), real=bool(open_questions or schema.notes),
         toml=schema.toml(), by=visit.form.get("by", entry.by), weights=WEIGHTS, untouched=_is_untouched(schema),
         keys=[name for name in schema if not schema[name].modelled], spent=spent_on(visit), seen=schema.fingerprint,
         orders=[name for name in schema.modelled if schema[name].kind in ORDERED_KINDS],
@@ -118,8 +120,13 @@ def read_schema(visit: Visit) -> Schema:
     return Schema.read(visit.folder.root / visit.table.schema)
 
 
+def is_linked(schema: Schema | None) -> bool:
+    """Return whether a schema is of two tables, of persons and of their rows."""
+    return schema is not None and schema.person is not None and schema.person.parents is not None
+
+
 def preview_of(visit: Visit) -> dict[str, Any] | None:
-    """Return how the draft read the first rows; None without a draft."""
+    """Return how the draft read the rows; None without a draft."""
     job = visit.jobs.latest(visit.table.name, "draft")
     found = job.result(0) if job is not None and job.state == "done" else None
     return None if found is None else found.get("preview")
@@ -146,14 +153,14 @@ def list_rules(schema: Schema) -> list[ShownRule]:
     """Return the person if it is in question, all rules, and all steps."""
     open_questions = {question.column: question for question in schema.questions()}
     person = open_questions.get(PERSON) if PERSON not in schema else None
-    found = [] if person is None else [ShownRule(name=PERSON, says=person.says, question=person, holds=True)]
+    found = [] if person is None else [ShownRule(name=PERSON, says=person.says, question=person)]
     for number, rule in enumerate(schema.rules, 1):
         question = open_questions.get(rule_name(number))
-        holds = rule.kind not in DEFAULT_NO
-        found.append(ShownRule(name=rule_name(number), says=describe_rule(rule), question=question, holds=holds))
+        usual = "no" if rule.kind in SELDOM_RULES else "yes"
+        found.append(ShownRule(name=rule_name(number), says=describe_rule(rule), question=question, usual=usual))
     for number, rule in enumerate(() if schema.person is None else schema.person.steps, 1):
         question = open_questions.get(step_name(number))
-        found.append(ShownRule(name=step_name(number), says=describe_step(rule), question=question, holds=True))
+        found.append(ShownRule(name=step_name(number), says=describe_step(rule), question=question))
     return found
 
 
@@ -218,8 +225,8 @@ def answer_all(visit: Visit) -> Response:
     changed = _answer_rules(visit, schema, _answer_columns(visit, schema, by), by)
     changed.write(visit.folder.root / entry.schema)
     visit.folder.change(entry.name, by=by)
-    if changed.questions():
-        return go_to("t", entry.name, "columns", at="open")
+    if left := changed.questions():
+        return go_to("t", entry.name, "columns", at="open" if any(one.column in changed for one in left) else "rules")
     with suppress(SklarError):  # without a plan, the page of the budget offers one
         start_plan(visit, changed, preview_of(visit))
     return go_to("t", entry.name, "budget")
@@ -277,10 +284,12 @@ def _labels(text: str, column: Column) -> tuple[str, ...] | tuple[int, ...]:
 
 def _answer_rules(visit: Visit, before: Schema, schema: Schema, by: str) -> Schema:
     """Return the schema after the answers about the person, rules and steps that are still possible."""
+    at_once = bool(visit.text("all"))
     said = {
-        one.name: visit.text(f"rule-{at}")
+        one.name: answer
         for at, one in enumerate(list_rules(before))
-        if one.question is not None and visit.text(f"rule-{at}") in ("yes", "no")
+        if one.question is not None
+        and (answer := visit.text(f"rule-{at}") or (one.usual if at_once else "")) in ("yes", "no")
     }
     if said.get(PERSON) and schema.person is not None:
         schema = answer_question(schema, PERSON, "yes" if said[PERSON] == "yes" else "ignore", {}, by)

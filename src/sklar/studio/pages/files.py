@@ -12,7 +12,7 @@ from sklar.studio.visit import ENVIRONMENT, Visit
 VIEWED_TYPES = {".html": "text/html; charset=utf-8", ".svg": "image/svg+xml"}
 DOWNLOADED_TYPES = {
     ".csv": "text/csv; charset=utf-8", ".parquet": "application/octet-stream", ".zip": "application/zip",
-    ".pub": "application/x-pem-file",
+    ".pub": "application/x-pem-file", ".sqlite": "application/octet-stream",
 }  # fmt: skip
 """Media types by ending; other files are not served, and of these only results of jobs."""
 

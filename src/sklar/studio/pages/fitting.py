@@ -7,7 +7,7 @@ from starlette.responses import Response
 from sklar.errors import UsageError
 from sklar.studio import commands
 from sklar.studio.pages.budget import create_capped, fits_of, ledger_of, left_of, paid_columns
-from sklar.studio.pages.columns import read_schema
+from sklar.studio.pages.columns import is_linked, read_schema
 from sklar.studio.visit import Visit, go_to
 
 
@@ -33,8 +33,8 @@ def page(visit: Visit) -> Response:
 
 def fit(visit: Visit) -> Response:
     """Start a fit, after refusing what can be refused without it; the first one sets the cap."""
-    entry = visit.table
-    read_schema(visit).require_confirmed()
+    entry, schema = visit.table, read_schema(visit)
+    schema.require_confirmed()
     settings = commands.FitForm(
         epsilon=visit.number("epsilon", "epsilon"),
         delta=visit.number("delta", "delta") if visit.text("delta") else 1e-9,
@@ -42,6 +42,7 @@ def fit(visit: Visit) -> Response:
         target=visit.text("target"),
         rows_per_person=visit.whole("rows_per_person", "the number of rows of a person") or 1,
         check_share=visit.number("check_share", "the share held back") if visit.text("check_share") else 0.0,
+        linked=is_linked(schema),
     )
     if visit.text("cap") and not (visit.folder.root / entry.ledger).exists():
         cap = visit.number("cap", "the cap")

@@ -9,13 +9,15 @@ from starlette.responses import Response
 from sklar.errors import UsageError
 from sklar.studio import commands
 from sklar.studio.jobs import StudioJob
+from sklar.studio.pages.columns import is_linked
 from sklar.studio.visit import Visit, go_to, rows_of
 
 PREVIEWED_ROWS = 12
 """Synthetic rows on the page; the file has all."""
 PREVIEW_BYTES = 200_000
 """Bytes of a file that are read for the preview."""
-FORMS = ("csv", "parquet")
+FORMS, LINKED_FORMS = ("csv", "parquet"), ("sqlite",)
+"""Formats of a sample of one table, and of two."""
 
 
 def page(visit: Visit) -> Response:
@@ -25,7 +27,9 @@ def page(visit: Visit) -> Response:
         return visit.show("look.html", step="look", model=None, models=(), lines=commands.Lines())
     name = entry.model(number)
     samples = [job for job in visit.jobs.of(entry.name, "sample") if job.commands[0][1] == f"{name}.sklar"]
-    drawn = [job.outputs[0] for job in samples if job.state == "done"] + [f"{name}.sample-1.csv"]
+    drawn = [job.outputs[0] for job in samples if job.state == "done"] + [
+        f"{name}.sample-1.{form}" for form in ("csv", "sqlite")
+    ]
     drawn = [one for one in drawn if visit.jobs.has_made(one) and (visit.folder.root / one).exists()]
     shown = next((one for one in drawn if one.endswith(".csv")), None)
     header, rows = _preview(visit, shown)
@@ -52,7 +56,8 @@ def page(visit: Visit) -> Response:
     )
     return visit.show(
         "look.html", step="look", model=number, models=models, name=name, claim=claim_of(visit, name), made=made,
-        header=header, rows=rows, shown=shown, drawn=drawn, lines=lines,
+        header=header, rows=rows, shown=shown, drawn=drawn, lines=lines, linked=is_linked(visit.schema),
+        forms=LINKED_FORMS if is_linked(visit.schema) else FORMS,
     )  # fmt: skip
 
 
@@ -87,9 +92,10 @@ def sample(visit: Visit) -> Response:
     given = [line.strip() for line in visit.form.get("given", "").splitlines() if line.strip()]
     if any("=" not in line for line in given):
         raise UsageError("write one condition per line, as sex=F or age=30..40")
-    form = visit.text("form") or "csv"
-    if form not in FORMS:
-        raise UsageError("the format of a sample must be csv or parquet")
+    forms = LINKED_FORMS if is_linked(visit.schema) else FORMS
+    form = visit.text("form") or forms[0]
+    if form not in forms:
+        raise UsageError(f"the format of a sample must be {' or '.join(forms)}")
     settings = commands.SampleForm(
         rows=visit.whole("rows", "the number of rows"), seed=visit.whole("seed", "the seed"), given=given, form=form
     )

@@ -19,8 +19,9 @@ function prepareColumns(body) {
   const count = () => {
     const ticked = ticks.filter((tick) => tick.checked).length;
     if (every) every.checked = ticked === ticks.length;
-    const rules = document.querySelector("#rules input[type=radio]") ? " and answer the rules" : "";
-    if (every && button) button.textContent = `Confirm the ${ticked} ticked columns${rules}`;
+    const answers = document.querySelectorAll("#rules input[type=radio]:checked").length;
+    const rules = answers ? ` and keep ${answers} answer${answers > 1 ? "s" : ""} about rules` : "";
+    if (every && button) button.textContent = `Confirm the ${ticked} ticked column${ticked === 1 ? "" : "s"}${rules}`;
   };
   const filter = () => {
     const text = find.value.trim().toLowerCase();
@@ -44,6 +45,7 @@ function prepareColumns(body) {
     count();
   });
   body.addEventListener("change", count);
+  document.getElementById("rules")?.addEventListener("change", count);
   find.addEventListener("input", filter);
   for (const one of all("input[name=show]")) one.addEventListener("change", filter);
   // Enter in the search field would send the whole form.
@@ -120,8 +122,18 @@ function prepareBegin(form) {
   });
 }
 
+// The box of a job is replaced every second. Only a change of its stage is announced, in a region that stays.
+function announceStage() {
+  const region = document.getElementById("announce");
+  const name = document.querySelector("#job .stages .running")?.firstChild.textContent.trim();
+  const text = name ? `Running: ${name}` : "";
+  if (region && region.textContent !== text) region.textContent = text;
+}
+
 const body = document.getElementById("columns-body");
 if (body) prepareColumns(body);
 all(".tabs").forEach(prepareTabs);
 all("form.drop").forEach(prepareDrop);
 all("#begin").forEach(prepareBegin);
+document.addEventListener("htmx:afterSwap", announceStage);
+setTimeout(announceStage, 500); // a region that is filled as it appears is not read out
