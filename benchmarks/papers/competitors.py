@@ -1,7 +1,7 @@
 """Competitors of the papers as external commands beside ours: PrivBayes anywhere, CTGAN and TVAE where torch is.
 
 PrivBayes and PSD (`benchmarks/peers`) run in this Python. CTGAN and TVAE need `benchmarks/peers/setup ctgan` once;
-where that was not done, a script says so and goes on without them. PrivPGD is not on the package index.
+where that was not done, a script says so and goes on without them. PrivPGD is no package.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ TUNED = {
 }
 """Epochs, rows of a batch and latent dimensions that Griesbauer et al. (2025, appendix K) found by random search."""
 MIN_SIGMAS = (
-    "PrivBayes of degree 3 has tables of up to 32^4 cells over the public grid, each with noise, which drowns\n"
-    "the rows; the papers' tool takes the values that occur for its domain."
+    "PrivBayes here has the noise that its guarantee needs. The tool of COPULA-SHIRLEY (DataSynthesizer before\n"
+    "31 March 2021) added noise of scale 2(d - k)/(n epsilon) to counts, n times too little: docs/papers.md."
 )
 """Why PrivBayes does worse here than in the papers that give it three parents."""
 QUICK_EPOCHS = {"simulated": {"ctgan": 60, "tvae": 300}, "support2": {"ctgan": 20, "tvae": 60}}
@@ -62,7 +62,7 @@ def privbayes(epsilon: float, degree: int = 3, cells: int = 32) -> Competitor:
 
 
 def psd(epsilon: float) -> Competitor:
-    """Private spatial decomposition (KD-hybrid), DPCopula's strongest competitor."""
+    """Private spatial decomposition (KD-hybrid), with P-HP the strongest competitor in DPCopula's paper."""
     command = f"{sys.executable} {PEERS / 'psd' / 'run.py'}"
     return Competitor(name="psd", label="PSD", command=command, epsilon=epsilon)
 

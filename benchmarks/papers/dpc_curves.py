@@ -1,6 +1,6 @@
 """Asghar et al. 2020, figures 2, 4, 5, 7 and 8: the share of queries whose error is at most so large, on Adult.
 
-python -m benchmarks.papers.dpc_curves [--runs 1] [--quick]
+python -m benchmarks.papers.dpc_curves [--quick]
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def main() -> None:
                 drawn[shape][form].append(found.relative)
                 print(f"{shape:9s} epsilon {epsilon:<5g} {form:14s} {found}", flush=True)
     draw_lines(asked.out, "dpcopula_distribution", drawn, "epsilon", "relative error", EPSILONS)
-    print(f"paper, {PAPER['distribution']} It draws PSD above DPCopula everywhere, which is not built here.")
+    print(f"paper, {PAPER['distribution']} It draws PSD above DPCopula everywhere.")
     print("Why they differ: our default margins are no EFPA, so that skewed ones gain, too; dependence is drawn anew.")
     print(
         "Random ranges over eight uniform columns hold few rows and over eight Zipf columns next to none, so that the"

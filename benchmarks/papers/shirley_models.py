@@ -19,7 +19,7 @@ from benchmarks.papers.competitors import MIN_SIGMAS, privbayes
 from benchmarks.papers.figures import add_picture_options
 
 NO_NOISE = 1e9
-"""An epsilon at which PrivBayes has next to no noise, as in the paper's table 2."""
+"""An epsilon at which PrivBayes has next to no noise; the paper does not say which epsilon its table 2 has."""
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "COPULA-SHIRLEY": ("shirley", {"no_guarantee": True}),
     "DP-Copula": ("dpcopula-kendall", {"k": 1.0, "delta": 0.0}),
@@ -54,8 +54,8 @@ def main() -> None:
         sklar.scatter(made, schema(), asked.out / f"shirley_scatter_{method}.png")
         print(f"drawn: {asked.out / f'shirley_scatter_{method}.png'}", flush=True)
     sklar.scatter(real, schema(), asked.out / "shirley_scatter_table.png")
-    print("Why they differ: the paper's rows are not published, so the table is made anew from its coefficients; its")
-    print("table 2 is without noise, the lines here have the epsilon asked for, but for one.")
+    print("Why they differ: the paper's rows are not published, so the table is made anew from its coefficients; the")
+    print("paper does not say at which epsilon; the lines here have the epsilon asked for, but for one.")
     print(MIN_SIGMAS)
 
 

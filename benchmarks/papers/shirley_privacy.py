@@ -2,7 +2,7 @@
 
 python -m benchmarks.papers.shirley_privacy [--table compas] [--folds 5] [--quick]
 
-PrivBayes has degree 3, as there. The Texas hospital table is not here: it has to be asked for at its publisher.
+PrivBayes has degree 3, as there. The Texas hospital table is not read here.
 """
 
 from __future__ import annotations
