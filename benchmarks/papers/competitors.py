@@ -29,6 +29,8 @@ MIN_SIGMAS = (
     "31 March 2021) added noise of scale 2(d - k)/(n epsilon) to counts, n times too little: docs/papers.md."
 )
 """Why PrivBayes does worse here than in the papers that give it three parents."""
+OLD_NOISE = "old noise, NO GUARANTEE"
+"""Label of PrivBayes with the noise of the papers' tool."""
 QUICK_EPOCHS = {"simulated": {"ctgan": 60, "tvae": 300}, "support2": {"ctgan": 20, "tvae": 60}}
 """Of a quick run: enough to learn margins, too few for a number to lean on."""
 
@@ -55,10 +57,16 @@ class Competitor:
         return peer.fit(train, 0).generate("", rows, 0).to_pandas()
 
 
-def privbayes(epsilon: float, degree: int = 3, cells: int = 32) -> Competitor:
-    """PrivBayes with so many parents a column, and cells of a column of numbers."""
+def privbayes(epsilon: float, degree: int = 3, cells: int = 32, old_noise: bool = False) -> Competitor:
+    """PrivBayes with the given parents a column and cells of a column of numbers.
+
+    `old_noise` is that of the papers' tool: n times too little, so that no guarantee is left.
+    """
     command = f"{sys.executable} {PEERS / 'privbayes' / 'run.py'} {degree} {cells}"
-    return Competitor(name="privbayes", label=f"PrivBayes {epsilon:g}", command=command, epsilon=epsilon)
+    label = f"PrivBayes {epsilon:g}"
+    if old_noise:
+        command, label = f"{command} old-noise", f"{label}, {OLD_NOISE}"
+    return Competitor(name="privbayes", label=label, command=command, epsilon=epsilon)
 
 
 def psd(epsilon: float) -> Competitor:
