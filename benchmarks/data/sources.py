@@ -33,8 +33,8 @@ class Source:
         file: Its name in the folder of files.
         sha256: Of its bytes; None where only the prepared table was at hand when this was written, which is checked
             instead once it is made (`benchmarks.data.prepare`).
-        git_blob: SHA-1 that git gives the file in its publisher's repository, which lists it; in place of `sha256` where
-            the file itself was not at hand when this was written.
+        git_blob: SHA-1 that git gives the file in its publisher's repository, which lists it; in place of `sha256`
+            where the file itself was not at hand when this was written.
         prepared: Name and checksum of the prepared table; a folder of SKLAR_DATA may hold that one alone.
     """
 

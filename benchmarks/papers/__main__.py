@@ -34,12 +34,14 @@ DRAWS = "--quick --out {out}"
 FOLDS = f"{DRAWS} --tables compas"
 QUICK = {
     "galloni_table1": "", "galloni_figure1": DRAWS, "shirley_table2": "--seeds 1", "shirley_models": DRAWS,
-    "dpcopula_distribution": DRAWS, "dpcopula_time": DRAWS, "dpcopula_hybrid": DRAWS,
-    "tvine_matrices": f"{DRAWS} --levels 1,10,20", "tvine_fidelity": DRAWS,
+    "dpcopula_distribution": DRAWS, "dpcopula_sweeps": DRAWS, "dpcopula_time": DRAWS, "dpcopula_hybrid": DRAWS,
+    "tvine_matrices": f"{DRAWS} --levels 1,10,20", "tvine_fidelity": f"{DRAWS} --levels 1,20",
     "tvine_utility": f"{DRAWS} --levels 1,10,20", "tvine_mse": f"{DRAWS} --levels 1,17,20",
-    "tvine_attribute": f"{DRAWS} --levels 1,17,20", "tvine_tradeoff": f"{DRAWS} --levels 1,11,20",
+    "tvine_attribute": f"{DRAWS} --levels 1,5,10,11,12,15,16,17,18,19,20",
+    "tvine_tradeoff": f"{DRAWS} --levels 1,11,20",
     "tvine_membership": f"{DRAWS} --levels 1,20", "tvine_overview": f"{DRAWS} --levels 1,10,25",
-    "tvine_order": f"{DRAWS} --levels 1,10,25", "galloni_adult": DRAWS, "dpc_curves": DRAWS,
+    "tvine_published": DRAWS, "tvine_order": f"{DRAWS} --levels 1,10,25", "galloni_adult": DRAWS, "dpc_curves": DRAWS,
+    "dpc_pure": DRAWS,
     "shirley_privacy": DRAWS, "shirley_comparison": FOLDS, "shirley_encoder": FOLDS, "shirley_mechanism": FOLDS,
     "shirley_split": FOLDS, "shirley_truncation": FOLDS,
 }  # fmt: skip
@@ -106,14 +108,19 @@ def write_page(name: str, run: Run, printed: str, out: Path) -> None:
     drawn = [Path(line.removeprefix("drawn: ").strip()) for line in printed.splitlines() if line.startswith("drawn: ")]
     plain = "\n".join(line for line in printed.splitlines() if not line.startswith("drawn: "))
     pictures = "".join(f"![{path.stem}]({path.name})\n\n" for path in drawn if path.exists())
-    head = f"# {run.about}\n\n`{run.command}`: {run.ended}, {run.seconds} s. Numbers of the profile `{run.profile}`.\n\n"
+    head = (
+        f"# {run.about}\n\n`{run.command}`: {run.ended}, {run.seconds} s. Numbers of the profile `{run.profile}`.\n\n"
+    )
     (out / f"{name}.md").write_text(f"{head}```text\n{plain}\n```\n\n{pictures}".rstrip() + "\n")
 
 
 def write_list(runs: Mapping[str, Run], out: Path) -> None:
     """The list of pages."""
     (out / TIMES).write_text(json.dumps({name: asdict(run) for name, run in runs.items()}, indent=1) + "\n")
-    rows = [f"| [{name}]({name}.md) | {run.about} | {run.profile} | {run.seconds} s, {run.ended} |" for name, run in runs.items()]
+    rows = [
+        f"| [{name}]({name}.md) | {run.about} | {run.profile} | {run.seconds} s, {run.ended} |"
+        for name, run in runs.items()
+    ]
     total = sum(run.seconds for run in runs.values()) / 60
     text = (
         "# Figures and tables of the papers\n\n"

@@ -75,6 +75,12 @@ def psd(epsilon: float) -> Competitor:
     return Competitor(name="psd", label="PSD", command=command, epsilon=epsilon)
 
 
+def php(epsilon: float) -> Competitor:
+    """P-HP of the cells of two columns, the other strong competitor of DPCopula."""
+    command = f"{sys.executable} {PEERS / 'php' / 'run.py'}"
+    return Competitor(name="php", label="P-HP", command=command, epsilon=epsilon)
+
+
 def networks(table: str, quick: bool) -> list[Competitor]:
     """CTGAN and TVAE as tuned for a table of TVineSynth's; none, with a word, where torch is not."""
     if not (Path(os.environ.get("SKLAR_PEERS", PEERS / ".venvs")) / "ctgan" / "bin" / "python").exists():

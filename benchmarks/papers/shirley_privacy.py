@@ -25,9 +25,10 @@ EPSILONS = (0.01, 0.1, 1.0, 8.0)
 OWN_EPSILON = "DP-Histograms, epsilon a column"
 """As the authors' program has them: each column gets the whole epsilon, so that d columns cost d times as much."""
 FREE = {"no_guarantee": True, "published": True}
+AS_PUBLISHED, OURS = "COPULA-SHIRLEY as published, NO GUARANTEE", "COPULA-SHIRLEY ours, NO GUARANTEE"
 COMPARED: dict[str, tuple[str, dict[str, Any]]] = {
-    "COPULA-SHIRLEY as published, NO GUARANTEE": ("shirley", FREE),
-    "COPULA-SHIRLEY ours, NO GUARANTEE": ("shirley", {"no_guarantee": True}),
+    AS_PUBLISHED: ("shirley", FREE),
+    OURS: ("shirley", {"no_guarantee": True}),
     "DP-Copula": ("dpcopula-kendall", {"k": 1.0, "delta": 0.0}),
     OWN_EPSILON: ("independent", {"delta": 0.0}),
     "DP-Histograms, epsilon in all": ("independent", {"delta": 0.0}),
@@ -49,8 +50,8 @@ def synthesize(label: str, train: pd.DataFrame, schema: sklar.Schema, epsilon: f
     if method == "privbayes":
         return privbayes(epsilon, **options).made(train, schema, len(train))
     spent = epsilon * len(schema.modelled) if label == OWN_EPSILON else epsilon
-    extra = {"reference": reference} if method == "shirley" else {}
-    return sklar.fit(train, schema, method=method, epsilon=spent, **options, **extra).sample(len(train)).to_pandas()
+    settings: dict[str, Any] = {**options, **({"reference": reference} if method == "shirley" else {})}
+    return sklar.fit(train, schema, method=method, epsilon=spent, **settings).sample(len(train)).to_pandas()
 
 
 def one_fold(label: str, name: str, train: Any, test: Any, schema: sklar.Schema, epsilon: float) -> dict[str, float]:
@@ -91,7 +92,7 @@ def _show_means(table: str, drawn: dict[str, dict[str, list[float]]]) -> None:
     """Figure 6, means over epsilons, and table 1, each model's form as published beside ours."""
     means_of = {m: {label: float(np.mean(values)) for label, values in lines.items()} for m, lines in drawn.items()}
     pairs = {
-        "COPULA-SHIRLEY": (list(COMPARED)[0], list(COMPARED)[1]), "DP-Copula": ("DP-Copula", None),
+        "COPULA-SHIRLEY": (AS_PUBLISHED, OURS), "DP-Copula": ("DP-Copula", None),
         "DP-Histograms": (OWN_EPSILON, "DP-Histograms, epsilon in all"),
         "PrivBayes": (f"PrivBayes, {OLD_NOISE}", "PrivBayes"), "vine (ours)": (None, "vine (ours)"),
     }  # fmt: skip

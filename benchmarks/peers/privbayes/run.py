@@ -28,8 +28,8 @@ PROMISE = (
     "rounding of numpy's noise; domains are those of the schema, the number of rows is public"
 )
 NO_PROMISE = (
-    "NO GUARANTEE: the noise on the tables is n times smaller than epsilon needs, as in DataSynthesizer before 31 March "
-    "2021; the result is as good as exact"
+    "NO GUARANTEE: the noise on the tables is n times smaller than epsilon needs, as in DataSynthesizer before "
+    "31 March 2021; the result is as good as exact"
 )
 OLD_NOISE = "old-noise"
 Family = tuple[int, tuple[int, ...]]
