@@ -11,6 +11,16 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 TVINE_SYNTH = "https://raw.githubusercontent.com/ElisabethGriesbauer/T-Vine-Synth"
+COPULA_SHIRLEY = "https://raw.githubusercontent.com/alxxrg/copula-shirley"
+SUPPORT2_TABLES = {
+    "PrivPGD": "24e06fc67dbb11d328991ffa12214eff629386fb",
+    "CTGAN": "d19443e096ef76676665732f52eddacaa7f9bbd1",
+    "TVAE": "63f80a9d10250e8923a50dc817cf48cca819e2de",
+    "PrivBayes01": "45602dea50f5ca3ec7c3cd3ab6956548199eba97",
+    "PrivBayes1": "8539b05ab8baaf1cf44d525423b43cc175d5d821",
+    "PrivBayes5": "bf110ad4dde10cd814902c4ea0f46f1d38c4285b",
+}
+"""Synthetic tables of SUPPORT2 that the authors of TVineSynth publish, one for each competitor, by git's hashes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,14 +33,28 @@ class Source:
         file: Its name in the folder of files.
         sha256: Of its bytes; None where only the prepared table was at hand when this was written, which is checked
             instead once it is made (`benchmarks.data.prepare`).
+        git_blob: SHA-1 that git gives the file in its publisher's repository, which lists it; in place of `sha256`
+            where the file itself was not at hand when this was written.
         prepared: Name and checksum of the prepared table; a folder of SKLAR_DATA may hold that one alone.
     """
 
     publisher: str
     address: str
     file: str
-    sha256: str | None
+    sha256: str | None = None
+    git_blob: str | None = None
     prepared: tuple[str, str] | None = None
+
+
+def _published_table(name: str, git_blob: str) -> Source:
+    """A competitor's table of SUPPORT2, as the authors of TVineSynth publish it."""
+    file = f"synth_data_{name}_real_support2_small.csv"
+    return Source(
+        publisher="https://github.com/ElisabethGriesbauer/T-Vine-Synth",
+        address=f"{TVINE_SYNTH}/HEAD/data/synthdata_utility_competitors/{file}",
+        file=file,
+        git_blob=git_blob,
+    )
 
 
 SOURCES = {
@@ -60,9 +84,24 @@ SOURCES = {
         file="hmeq.csv",
         sha256="2562c8a353f1ca15f5121aaf0077a141512e701a04cf837da753c895ca1ab2b1",
     ),
+    "texas": Source(
+        publisher="https://www.dshs.texas.gov/THCIC/Hospitals/Download.shtm",
+        address=f"{COPULA_SHIRLEY}/93e6bf90137082587e69904d1166911dab0f7345/Datasets/texas_hospital.csv",
+        file="texas_hospital.csv",
+        git_blob="a6f778394a354e47b1f3562c03ad916165c643c5",
+    ),
+    "privpgd-environment": Source(
+        publisher="https://github.com/ElisabethGriesbauer/T-Vine-Synth",
+        address=f"{TVINE_SYNTH}/HEAD/privpgd.yml",
+        file="privpgd.yml",
+        git_blob="c5195e93dc7bed3fed8c9eeb6d1009a091e41c7b",
+    ),
+    **{f"support2-{name.lower()}": _published_table(name, blob) for name, blob in SUPPORT2_TABLES.items()},
 }
 """Adult's checksum is the one that other projects record for the same address; SUPPORT2's is of the copy that the
-authors of TVineSynth publish with their code; HMEQ's is of a copy of the file at its address."""
+authors of TVineSynth publish with their code; HMEQ's is of a copy of the file at its address. Texas, PrivPGD's
+environment and the tables of SUPPORT2 are listed in their authors' repositories, by whose hashes they are checked; none
+was opened when this was written. The state of Texas has terms of use for its discharges: read them first."""
 
 
 def folder() -> Path:
@@ -78,6 +117,8 @@ def find(name: str) -> Path:
     path = folder() / source.file
     if not path.exists():
         fetch(source, path)
+    if source.git_blob is not None:
+        return checked_blob(path, source.git_blob)
     return checked(path, source.sha256)
 
 
@@ -99,4 +140,13 @@ def checked(path: Path, sha256: str | None) -> Path:
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if sha256 not in (None, found):
         sys.exit(f"{path} is another file: its SHA-256 is {found}, expected {sha256}; remove it to have it fetched")
+    return path
+
+
+def checked_blob(path: Path, git_blob: str) -> Path:
+    """The path, if git would store its bytes under this hash."""
+    content = path.read_bytes()
+    found = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    if found != git_blob:
+        sys.exit(f"{path} is another file: git names it {found}, expected {git_blob}; remove it to have it fetched")
     return path

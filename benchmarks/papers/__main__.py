@@ -1,4 +1,7 @@
-"""All reproductions in turn: `python -m benchmarks.papers --all --quick [--out FOLDER]`, or some: `... NAME NAME`.
+"""Reproductions: `python -m benchmarks.papers NAME ... [--profile quick|paper] [--out FOLDER]`, or `--all`.
+
+Each prints the paper's value, ours as published and ours by default side by side. The profile `quick` has fewer rows,
+levels, games and runs, and says so on the page; `paper` has the paper's sizes.
 
 What each printed is kept with its pictures as a page, NAME.md, and the folder's README.md lists them with their
 seconds. One that fails, as for a table that cannot be fetched, or that takes longer than `--limit` seconds, is named
@@ -28,15 +31,17 @@ QUICK_LIMIT = 600.0
 GRACE = 10
 """Seconds that a stopped script has to end its own processes."""
 DRAWS = "--quick --out {out}"
-FOLDS = "--tables compas --runs 1"
+FOLDS = f"{DRAWS} --tables compas"
 QUICK = {
     "galloni_table1": "", "galloni_figure1": DRAWS, "shirley_table2": "--seeds 1", "shirley_models": DRAWS,
-    "dpcopula_distribution": DRAWS, "dpcopula_time": DRAWS, "dpcopula_hybrid": DRAWS,
-    "tvine_matrices": f"{DRAWS} --levels 1,10,20", "tvine_fidelity": DRAWS,
+    "dpcopula_distribution": DRAWS, "dpcopula_sweeps": DRAWS, "dpcopula_time": DRAWS, "dpcopula_hybrid": DRAWS,
+    "tvine_matrices": f"{DRAWS} --levels 1,10,20", "tvine_fidelity": f"{DRAWS} --levels 1,20",
     "tvine_utility": f"{DRAWS} --levels 1,10,20", "tvine_mse": f"{DRAWS} --levels 1,17,20",
-    "tvine_attribute": f"{DRAWS} --levels 1,17,20", "tvine_tradeoff": f"{DRAWS} --levels 1,11,20",
+    "tvine_attribute": f"{DRAWS} --levels 1,5,10,11,12,15,16,17,18,19,20",
+    "tvine_tradeoff": f"{DRAWS} --levels 1,11,20",
     "tvine_membership": f"{DRAWS} --levels 1,20", "tvine_overview": f"{DRAWS} --levels 1,10,25",
-    "tvine_order": f"{DRAWS} --levels 1,10,25", "galloni_adult": DRAWS, "dpc_curves": DRAWS,
+    "tvine_published": DRAWS, "tvine_order": f"{DRAWS} --levels 1,10,25", "galloni_adult": DRAWS, "dpc_curves": DRAWS,
+    "dpc_pure": DRAWS,
     "shirley_privacy": DRAWS, "shirley_comparison": FOLDS, "shirley_encoder": FOLDS, "shirley_mechanism": FOLDS,
     "shirley_split": FOLDS, "shirley_truncation": FOLDS,
 }  # fmt: skip
@@ -51,10 +56,12 @@ class Run:
     command: str
     seconds: int
     ended: str
+    profile: str = "quick"
 
 
-def run_one(name: str, words: str, out: Path, limit: float | None) -> Run:
+def run_one(name: str, profile: str, out: Path, limit: float | None) -> Run:
     """Run a script, show what it prints, and write its page."""
+    words = words_of(name, profile)
     began, lines, late = time.monotonic(), list[str](), list[int]()
     command = [sys.executable, "-m", f"benchmarks.papers.{name}", *words.format(out=out).split()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True) as process:
@@ -71,10 +78,15 @@ def run_one(name: str, words: str, out: Path, limit: float | None) -> Run:
     seconds = round(time.monotonic() - began)
     ended = f"stopped after {limit:.0f} s" if late else "ended well" if process.returncode == 0 else "failed"
     print(f"({seconds} s, {ended})", flush=True)
-    shown = f"python -m benchmarks.papers.{name} {words.replace(' --out {out}', '')}".strip()
-    found = Run(about=about(name), command=shown, seconds=seconds, ended=ended)
+    shown = f"python -m benchmarks.papers {name} --profile {profile}"
+    found = Run(about=about(name), command=shown, seconds=seconds, ended=ended, profile=profile)
     write_page(name, found, "".join(lines), out)
     return found
+
+
+def words_of(name: str, profile: str) -> str:
+    """The words of a script in a profile: without any, its sizes are the paper's."""
+    return QUICK[name] if profile == "quick" else "--out {out}" if "{out}" in QUICK[name] else ""
 
 
 def _stop(group: int, late: list[int]) -> None:
@@ -96,20 +108,25 @@ def write_page(name: str, run: Run, printed: str, out: Path) -> None:
     drawn = [Path(line.removeprefix("drawn: ").strip()) for line in printed.splitlines() if line.startswith("drawn: ")]
     plain = "\n".join(line for line in printed.splitlines() if not line.startswith("drawn: "))
     pictures = "".join(f"![{path.stem}]({path.name})\n\n" for path in drawn if path.exists())
-    head = f"# {run.about}\n\n`{run.command}`: {run.ended}, {run.seconds} s.\n\n"
+    head = (
+        f"# {run.about}\n\n`{run.command}`: {run.ended}, {run.seconds} s. Numbers of the profile `{run.profile}`.\n\n"
+    )
     (out / f"{name}.md").write_text(f"{head}```text\n{plain}\n```\n\n{pictures}".rstrip() + "\n")
 
 
 def write_list(runs: Mapping[str, Run], out: Path) -> None:
     """The list of pages."""
     (out / TIMES).write_text(json.dumps({name: asdict(run) for name, run in runs.items()}, indent=1) + "\n")
-    rows = [f"| [{name}]({name}.md) | {run.about} | {run.seconds} s, {run.ended} |" for name, run in runs.items()]
+    rows = [
+        f"| [{name}]({name}.md) | {run.about} | {run.profile} | {run.seconds} s, {run.ended} |"
+        for name, run in runs.items()
+    ]
     total = sum(run.seconds for run in runs.values()) / 60
     text = (
-        "# Figures and tables of the papers, run quickly\n\n"
-        "Written by `python -m benchmarks.papers --all --quick`: few rows, levels, games and runs, so that numbers "
-        f"show that a script works and which way things go. {total:.0f} minutes in all. Without `--quick` the sizes "
-        "are the papers'.\n\n| script | what | time |\n|---|---|---|\n"
+        "# Figures and tables of the papers\n\n"
+        "Written by `python -m benchmarks.papers NAME --profile quick|paper`. In the profile `quick` there are few "
+        "rows, levels, games and runs: numbers show that a script works and which way things go. `paper` has the "
+        f"paper's sizes. {total:.0f} minutes in all.\n\n| script | what | profile | time |\n|---|---|---|---|\n"
     )
     (out / "README.md").write_text(text + "\n".join(rows) + "\n")
 
@@ -119,7 +136,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(QUICK))
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--quick", action="store_true", help="fewer rows, levels and runs; without it, days")
+    parser.add_argument("--profile", default="quick", choices=["quick", "paper"], help="paper: the paper's sizes")
     parser.add_argument("--out", type=Path, default=PAGES, help="folder of pages and pictures")
     parser.add_argument("--limit", type=float, help=f"seconds a script may take; {QUICK_LIMIT:.0f} of a quick run")
     given = parser.parse_args()
@@ -132,9 +149,9 @@ def main() -> None:
     runs = {name: Run(**before[name]) for name in QUICK if name in before}
     asked = list(QUICK) if given.all else given.names
     for name in asked:
-        words = QUICK[name] if given.quick else "--out {out}" if "{out}" in QUICK[name] else ""
-        print(f"\n=== python -m benchmarks.papers.{name} {words.format(out=out)}", flush=True)
-        runs[name] = run_one(name, words, out, given.limit or (QUICK_LIMIT if given.quick else None))
+        print(f"\n=== python -m benchmarks.papers {name} --profile {given.profile}", flush=True)
+        limit = given.limit or (QUICK_LIMIT if given.profile == "quick" else None)
+        runs[name] = run_one(name, given.profile, out, limit)
         write_list({known: runs[known] for known in QUICK if known in runs}, out)
     bad = [name for name in asked if runs[name].ended != "ended well"]
     if bad:

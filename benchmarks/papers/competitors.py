@@ -1,7 +1,7 @@
 """Competitors of the papers as external commands beside ours: PrivBayes anywhere, CTGAN and TVAE where torch is.
 
 PrivBayes and PSD (`benchmarks/peers`) run in this Python. CTGAN and TVAE need `benchmarks/peers/setup ctgan` once;
-where that was not done, a script says so and goes on without them. PrivPGD is not on the package index.
+where that was not done, a script says so and goes on without them. PrivPGD is no package.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ TUNED = {
 }
 """Epochs, rows of a batch and latent dimensions that Griesbauer et al. (2025, appendix K) found by random search."""
 MIN_SIGMAS = (
-    "PrivBayes of degree 3 has tables of up to 32^4 cells over the public grid, each with noise, which drowns\n"
-    "the rows; the papers' tool takes the values that occur for its domain."
+    "PrivBayes here has the noise that its guarantee needs. The tool of COPULA-SHIRLEY (DataSynthesizer before\n"
+    "31 March 2021) added noise of scale 2(d - k)/(n epsilon) to counts, n times too little: docs/papers.md."
 )
 """Why PrivBayes does worse here than in the papers that give it three parents."""
+OLD_NOISE = "old noise, NO GUARANTEE"
+"""Label of PrivBayes with the noise of the papers' tool."""
 QUICK_EPOCHS = {"simulated": {"ctgan": 60, "tvae": 300}, "support2": {"ctgan": 20, "tvae": 60}}
 """Of a quick run: enough to learn margins, too few for a number to lean on."""
 
@@ -55,16 +57,28 @@ class Competitor:
         return peer.fit(train, 0).generate("", rows, 0).to_pandas()
 
 
-def privbayes(epsilon: float, degree: int = 3, cells: int = 32) -> Competitor:
-    """PrivBayes with so many parents a column, and cells of a column of numbers."""
+def privbayes(epsilon: float, degree: int = 3, cells: int = 32, old_noise: bool = False) -> Competitor:
+    """PrivBayes with the given parents a column and cells of a column of numbers.
+
+    `old_noise` is that of the papers' tool: n times too little, so that no guarantee is left.
+    """
     command = f"{sys.executable} {PEERS / 'privbayes' / 'run.py'} {degree} {cells}"
-    return Competitor(name="privbayes", label=f"PrivBayes {epsilon:g}", command=command, epsilon=epsilon)
+    label = f"PrivBayes {epsilon:g}"
+    if old_noise:
+        command, label = f"{command} old-noise", f"{label}, {OLD_NOISE}"
+    return Competitor(name="privbayes", label=label, command=command, epsilon=epsilon)
 
 
 def psd(epsilon: float) -> Competitor:
-    """Private spatial decomposition (KD-hybrid), DPCopula's strongest competitor."""
+    """Private spatial decomposition (KD-hybrid), with P-HP the strongest competitor in DPCopula's paper."""
     command = f"{sys.executable} {PEERS / 'psd' / 'run.py'}"
     return Competitor(name="psd", label="PSD", command=command, epsilon=epsilon)
+
+
+def php(epsilon: float) -> Competitor:
+    """P-HP of the cells of two columns, the other strong competitor of DPCopula."""
+    command = f"{sys.executable} {PEERS / 'php' / 'run.py'}"
+    return Competitor(name="php", label="P-HP", command=command, epsilon=epsilon)
 
 
 def networks(table: str, quick: bool) -> list[Competitor]:

@@ -1,6 +1,6 @@
 """Gambs et al. 2021, figures 5 and 6: Adult and COMPAS over epsilon.
 
-python -m benchmarks.papers.shirley_comparison [--folds 5]
+python -m benchmarks.papers.shirley_comparison [--folds 5] [--quick]
 """
 
 from __future__ import annotations

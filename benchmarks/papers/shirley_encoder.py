@@ -1,6 +1,6 @@
 """Gambs et al. 2021, figure 4: ordinal, one-hot, weight of evidence and GLMM.
 
-python -m benchmarks.papers.shirley_encoder [--folds 5]
+python -m benchmarks.papers.shirley_encoder [--folds 5] [--quick]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Gambs et al. 2021, figure 7: Laplace, geometric and Gaussian noise on the histograms.
 
-python -m benchmarks.papers.shirley_mechanism [--folds 5]
+python -m benchmarks.papers.shirley_mechanism [--folds 5] [--quick]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Gambs et al. 2021, figure 3: the share of rows that the vine gets, the histograms having the others.
 
-python -m benchmarks.papers.shirley_split [--folds 5]
+python -m benchmarks.papers.shirley_split [--folds 5] [--quick]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Gambs et al. 2021, figure 8: the number of trees.
 
-python -m benchmarks.papers.shirley_truncation [--folds 5]
+python -m benchmarks.papers.shirley_truncation [--folds 5] [--quick]
 """
 
 from __future__ import annotations

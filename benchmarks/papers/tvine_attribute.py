@@ -1,10 +1,11 @@
 """Griesbauer et al. 2025, figures 11, 12, 20 and 21: attribute inference on the simulated table, vines and competitors.
 
-python -m benchmarks.papers.tvine_attribute [--levels 1,5,10,12,16,17,20] [--profile quick]
+python -m benchmarks.papers.tvine_attribute [--levels 1,5,10,12,16,17,20] [--quick]
 """
 
 from __future__ import annotations
 
+from benchmarks.papers.beside import Beside
 from benchmarks.papers.competitors import of_tvine
 from benchmarks.papers.figures import draw_lines
 from benchmarks.papers.tvine_levels import arguments, attributes, competing_attributes, heading, line, simulated
@@ -32,6 +33,11 @@ def main() -> None:
         print(f"{competitor.label:14s} " + " ".join(f"{value:8.3f}" for value in found.values()), flush=True)
         for name, value in found.items():
             drawn[name][competitor.label] = [value] * len(asked.levels)
+    beside = Beside()
+    for name in (f"{column}.mab" for column in tables.sensitive):
+        for at, level in enumerate(asked.levels):
+            beside.add(f"{name} of the C-vine at level {level}", "chart", drawn[name]["tvine"][at])
+    beside.show()
     draw_lines(asked.out, "tvine_attribute", drawn, "truncation level", "", asked.levels)
     print(PAPER)
     print("Why they differ: reference samples and pair families are drawn and chosen anew; the pattern is what counts.")

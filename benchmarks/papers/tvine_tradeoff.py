@@ -97,7 +97,7 @@ def main() -> None:
         )
         print(f"drawn: {path}", flush=True)
     print(f"paper: {PAPER[asked.table, kind]}.")
-    print("Why they differ: forest, families and reference samples are drawn anew; PrivPGD cannot be had.")
+    print("Why they differ: forest, families and reference samples are drawn anew; PrivPGD is not run.")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ python -m benchmarks.papers.tvine_utility [--levels 1,5,10,20] [--sets 20]
 
 from __future__ import annotations
 
+from benchmarks.papers.beside import Beside
 from benchmarks.papers.competitors import of_tvine
 from benchmarks.papers.figures import draw_lines
 from benchmarks.papers.tvine_levels import arguments, competing_auc, forest_auc, heading, line, simulated, utility
@@ -24,7 +25,8 @@ def main() -> None:
     """Print AUC by level, from 0/1 predictions and from probabilities."""
     tables = simulated()
     asked = arguments(__doc__, tables.levels)
-    print(line("real rows", forest_auc(tables.train, tables.test)), "(AUC from 0/1 predictions and from probabilities)")
+    real = forest_auc(tables.train, tables.test)
+    print(line("real rows", real), "(AUC from 0/1 predictions and from probabilities)")
     print(heading(asked.levels))
     drawn: dict[str, dict[str, list[float]]] = {"0/1 predictions": {}, "probabilities": {}}
     for label, method, more in FITS:
@@ -37,6 +39,11 @@ def main() -> None:
         print(line(competitor.label, values), "(0/1 predictions, probabilities)", flush=True)
         for kind, value in zip(drawn, values, strict=True):
             drawn[kind][competitor.label] = [float(value)] * len(asked.levels)
+    beside, lines = Beside(), drawn["0/1 predictions"]
+    beside.add("AUC of 0/1 predictions, real rows", 0.908, real[0], real[0])
+    for at, level in enumerate(asked.levels):
+        beside.add(f"C-vine, level {level}", "0.7 to 0.8", lines["C-vine"][at], lines["given Y"][at])
+    beside.show()
     draw_lines(asked.out, "tvine_utility", drawn, "truncation level", "AUC", asked.levels)
     print(PAPER)
     print("'given Y' is ours: a vine for each value of the response, which keeps what separates the classes.")

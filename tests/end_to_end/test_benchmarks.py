@@ -12,6 +12,7 @@ import pytest
 import sklar
 from benchmarks import metrics, nist, plausibility, yardstick
 from benchmarks.data import prepare, sources
+from benchmarks.data.__main__ import main as fetch_named
 from benchmarks.data.made_up import CENSUS, DOMAIN, SHAPES, census, gauss8, gaussian_dependence, tail6
 from benchmarks.data.r_stream import RStream
 from benchmarks.data.simulated import parameters, simulated
@@ -19,6 +20,9 @@ from benchmarks.tables import APPENDIX_N, Split, facts, load, support2_schema
 
 ROOT = Path(__file__).parents[2]
 OUTSIDE = ("../" + "shared", "/work/" + "shared", '"shared"' + " /", "SKLAR_" + "BENCH", "harness" + ".py")
+
+EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+"""Git's hash of an empty file."""
 
 
 @pytest.fixture(autouse=True)
@@ -106,6 +110,18 @@ def test_another_file_is_refused(empty_folder):
         sources.find("hmeq")
 
 
+def test_a_file_known_by_gits_hash_is_checked_and_named_where_it_cannot_be_had(empty_folder, monkeypatch, capsys):
+    empty = sources.Source(publisher="https://x.y", address="https://x.y/z", file="z.csv", git_blob=EMPTY_BLOB)
+    monkeypatch.setitem(sources.SOURCES, "texas", empty)
+    (empty_folder / "z.csv").write_bytes(b"")
+    assert fetch_named(["texas"]) == 0
+    (empty_folder / "z.csv").write_bytes(b"more")
+    assert fetch_named(["texas"]) == 1 and "git names it" in capsys.readouterr().err
+    assert fetch_named(["support2-privpgd"]) == 1
+    assert "T-Vine-Synth/HEAD/data/synthdata_utility_competitors/synth_data_PrivPGD" in capsys.readouterr().err
+    assert fetch_named(["texsa"]) == 2
+
+
 def test_a_folder_of_ones_own_is_not_written_to(empty_folder):
     with pytest.raises(SystemExit, match="SKLAR_DATA has no raw_support2"):
         sources.find("support2")
@@ -117,7 +133,8 @@ def test_every_source_has_an_address_and_a_checksum(name):
     source = sources.SOURCES[name]
     assert source.address.startswith("http") and source.publisher.startswith("http")
     sums = [source.sha256, source.prepared and source.prepared[1]]
-    assert any(sums) and all(text is None or len(text) == 64 for text in sums)
+    assert all(text is None or len(text) == 64 for text in sums)
+    assert any(sums) or len(source.git_blob) == 40
 
 
 def test_a_prepared_table_must_be_the_expected_one():

@@ -65,6 +65,18 @@ def test_noise_has_the_scale_of_its_share(recipe):
     assert np.abs(drawn).mean() == pytest.approx(8.0, rel=0.06)  # 5.4 standard errors of 8,000 draws
 
 
+def test_old_noise_is_as_many_times_too_little_as_there_are_rows_and_says_so(recipe, monkeypatch):
+    run, scales = recipe("privbayes"), list[float]()
+    codes = np.random.default_rng(0).integers(0, 3, (500, 4))
+    exact = run.noisy_table
+    monkeypatch.setattr(run, "noisy_table", lambda *words: scales.append(words[3]) or exact(*words))
+    for old_noise in (False, True):
+        run.synthesize(codes, (3, 3, 3, 3), 2, 1.0, 50, np.random.default_rng(1), old_noise)
+    assert scales[:2] == [8.0, 8.0] and scales[2:] == [8.0 / 500, 8.0 / 500]
+    assert "NO GUARANTEE" in run.NO_PROMISE and "NO GUARANTEE" in privbayes(1.0, old_noise=True).label
+    assert privbayes(1.0, old_noise=True).command.endswith(" old-noise")
+
+
 def test_without_noise_a_chain_is_learned(recipe):
     run, rng = recipe("privbayes"), np.random.default_rng(1)
     a = rng.integers(0, 4, 20_000)

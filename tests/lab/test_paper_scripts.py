@@ -13,7 +13,8 @@ def small_tables():
     x = rng.normal(size=(80, 3)) @ np.array([[1.0, 0.5, 0.2], [0.0, 1.0, 0.4], [0.0, 0.0, 1.0]])
     frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], RESPONSE: (x[:, 0] > 0).astype(int)})
     schema = sklar.Schema({**{name: sklar.Real(-8, 8) for name in "abc"}, RESPONSE: sklar.Integer(0, 1)})
-    return Tables(train=frame, test=frame, sensitive=("a", "b"), levels=(1, 2), order_for=("a",), schema=schema)
+    return Tables(train=frame, test=frame, sensitive=("a", "b"), levels=(1, 2), order_for=("a",), schema=schema,
+                  outlying={"a": (1,), "b": (2,)}, random=(3,))  # fmt: skip
 
 
 @pytest.mark.parametrize("method", ["tvine", "rvine", "rvine-star1"])

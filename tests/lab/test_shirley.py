@@ -98,7 +98,12 @@ def test_the_model_is_labelled_saved_and_reproducible(tmp_path: Path):
     text = str(model.claim) + " ".join(model.claim.caveats)
     assert "per column" in text and "rows without noise" in text and "encoders are fitted to rows" in text
     assert "histograms have noise" in text and "its vine, bins" in text and "All its parameters" not in text
-    assert "All its parameters" in str(fit(reference="left").claim)  # no epsilon, no noise at all
+    for epsilon in (None, 0):  # no noise at all, and 0 is recorded as none: it is no budget
+        exact = fit(reference="left", epsilon=epsilon)
+        assert "switches its noise off. All its parameters" in str(exact.claim) and not exact.claim.guarantee
+        assert exact.claim.epsilon is None and exact._stored.fit["options"]["epsilon"] is None
+    with pytest.raises(UsageError, match="no_guarantee=True"):
+        sklar.fit(table(), SCHEMA, method="shirley", epsilon=0)
     model.save(tmp_path / "m.sklar")
     loaded = sklar.load(tmp_path / "m.sklar")
     one, two, three = (m.sample(200, seed=5).to_pandas() for m in (model, loaded, fit(reference="left", epsilon=1.0)))
@@ -129,7 +134,7 @@ def test_totals_match_the_margins_unless_rows_are_independent():
 def test_noise_hurts_and_is_off_without_epsilon():
     real = table()["age"].dropna()
     gaps = []
-    for epsilon in (None, 0.02):
+    for epsilon in (0, 0.02):  # the paper writes 0 for "no noise"
         made = fit(epsilon=epsilon).sample(ROWS, seed=1).to_pandas()["age"].dropna()
         below = [np.searchsorted(np.sort(x), np.arange(100)) / len(x) for x in (real, made)]
         gaps.append(np.abs(below[0] - below[1]).max())

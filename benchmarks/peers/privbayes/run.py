@@ -1,9 +1,12 @@
-"""PrivBayes on the public grid: run.py DEGREE [CELLS] TRAIN SCHEMA EPSILON DELTA ROWS OUTPUT.
+"""PrivBayes on the public grid: run.py DEGREE [CELLS] [old-noise] TRAIN SCHEMA EPSILON DELTA ROWS OUTPUT.
 
 Zhang, Cormode, Procopiuc, Srivastava, Xiao (2017), "PrivBayes: private data release via Bayesian networks", with as
 many parents a column as DEGREE says, as the papers that compare with it have it (and DataSynthesizer, which takes over
 five minutes for 20 columns at degree 3). Half of epsilon goes to the network, half to its tables; delta is 0. CELLS are
 those of a column of numbers. Needs numpy, pandas and pyarrow: any Python that has them, no environment of its own.
+
+`old-noise` repeats what COPULA-SHIRLEY compared itself with: DataSynthesizer until 31 March 2021 added noise of scale
+2(d - k)/(n epsilon) to counts, n times too little. NO GUARANTEE: it is for comparing figures with the paper's only.
 """
 
 from __future__ import annotations
@@ -24,6 +27,11 @@ PROMISE = (
     "epsilon-DP of network (exponential mechanism) and tables (Laplace) for one row replaced by another, up to the "
     "rounding of numpy's noise; domains are those of the schema, the number of rows is public"
 )
+NO_PROMISE = (
+    "NO GUARANTEE: the noise on the tables is n times smaller than epsilon needs, as in DataSynthesizer before "
+    "31 March 2021; the result is as good as exact"
+)
+OLD_NOISE = "old-noise"
 Family = tuple[int, tuple[int, ...]]
 """A column and its parents."""
 
@@ -96,13 +104,17 @@ def noisy_table(
 
 
 def synthesize(
-    codes: np.ndarray, sizes: tuple[int, ...], degree: int, epsilon: float, rows: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Rows of codes: network, noisy tables, and draws parents first (algorithms 1 and 3)."""
+    codes: np.ndarray, sizes: tuple[int, ...], degree: int, epsilon: float, rows: int, rng: np.random.Generator,
+    old_noise: bool = False,
+) -> np.ndarray:  # fmt: skip
+    """Rows of codes: network, noisy tables, and draws parents first (algorithms 1 and 3).
+
+    `old_noise` divides the noise of the tables by the number of rows, which leaves no guarantee.
+    """
     degree = min(degree, len(sizes) - 1)
     network = find_network(codes, sizes, degree, epsilon / 2, rng)
     # Sensitivity: a replaced row moves two counts by one each; d - degree tables share half of epsilon.
-    scale = 2 * (len(sizes) - degree) / (epsilon / 2)
+    scale = 2 * (len(sizes) - degree) / (epsilon / 2) / (len(codes) if old_noise else 1)
     made = np.zeros((rows, len(sizes)), dtype=np.int64)
     column, parents = network[degree]
     first = (*parents, column)  # the first columns are each other's parents: one table has them all
@@ -124,11 +136,13 @@ def main() -> None:
     """Read, synthesize, write."""
     import pandas as pd
 
-    own = [int(word) for word in sys.argv[1:-6]]
+    old_noise = OLD_NOISE in sys.argv[1:-6]
+    own = [int(word) for word in sys.argv[1:-6] if word != OLD_NOISE]
     task = read_task(cells=own[1] if len(own) > 1 else CELLS)
     names, sizes = list(task.sizes), tuple(task.sizes.values())
-    made = synthesize(task.codes.to_numpy(), sizes, own[0], task.epsilon, task.rows, np.random.default_rng())
-    task.write(pd.DataFrame(made, columns=names), PROMISE)
+    rng = np.random.default_rng()
+    made = synthesize(task.codes.to_numpy(), sizes, own[0], task.epsilon, task.rows, rng, old_noise)
+    task.write(pd.DataFrame(made, columns=names), NO_PROMISE if old_noise else PROMISE)
 
 
 if __name__ == "__main__":

@@ -177,8 +177,8 @@ def attack_method(
     \b
     Example:
       sklar attack-method shadow vine people.csv -s people.toml -e 1 --sensitive income --profile quick
-      sklar attack-method shadow tvine people.csv -s people.toml -O target=ill -O sensitive=income --published
-      sklar attack-method attribute tvine people.csv -s people.toml -O target=ill --sensitive income --levels 1,5
+      sklar attack-method shadow tvine people.csv -s people.toml -O target=ill --sensitive income --published
+      sklar attack-method attribute tvine people.csv -s people.toml -O target=ill --sensitive income --levels 1,2
       sklar attack-method shadow mst people.csv -s people.toml -e 1 --peer mst='benchmarks/peers/run dpmm mst'
     """
     from sklar.lab.attacks.method import attack_method as attack

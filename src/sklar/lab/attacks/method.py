@@ -6,7 +6,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
 from tempfile import mkdtemp
@@ -18,6 +18,7 @@ from sklar.lab.attacks.games import FunctionGenerator, Generator, Subject
 from sklar.lab.attacks.release import Attack, attach_context, refuse_unknown_options, require_option
 from sklar.lab.attacks.result import AttackResult, Progress
 from sklar.lab.attacks.shadow import shadow_attack
+from sklar.lab.baselines.registry import BASELINES
 from sklar.lab.compare.peers import Limits, peer_facts, run_peer
 from sklar.lab.compare.store import modelled_schema
 from sklar.lab.compare.systems import read_peer
@@ -101,7 +102,8 @@ def attack_method(
         method: The name of a method or of a peer, a `Generator`, or a function (table, rows, seed) -> table.
         real: The table whose rows are sampled.
         schema: Public facts about the columns, or the path of a schema file.
-        settings: Settings of the fits of a method by name, as {"epsilon": 1.0}; a peer receives epsilon and delta.
+        settings: Settings of the fits of a method by name, as {"epsilon": 1.0}; a peer receives epsilon and delta. The
+            attacked columns are also those that tvine protects, unless its settings name others.
         levels: Truncation levels of a method by name.
         peers: External commands by name, as in `compare`; `method` is one of these names.
         name: What to call the method in reports.
@@ -119,13 +121,14 @@ def attack_method(
             require_option(kind, option, value)
     refuse_unknown_options(kind, METHOD_ATTACKS[kind], options)
     facts = schema if isinstance(schema, Schema) else Schema.read(schema)
-    generator = make_generator(facts, method, settings or {}, levels, peers or {})
+    settings = _protect_attacked(method, settings or {}, options.get("sensitive"))
+    generator = make_generator(facts, method, settings, levels, peers or {})
     reading = read or ReadOptions()
     raw = read_raw(real, facts, reading)
     plain = ReadOptions(null_values=reading.null_values)
     exact = read_table(raw, facts, substream(seed, 10**6), role="real", read=plain)
-    if kind == "shadow" and "epsilon" in (settings or {}):  # the settings of a method contain its claim
-        options = {"epsilon": (settings or {})["epsilon"], **options}
+    if kind == "shadow" and "epsilon" in settings:  # the settings of a method contain its claim
+        options = {"epsilon": settings["epsilon"], **options}
     if options.get("workers") is None:  # a function defined interactively cannot be pickled
         options["workers"] = DEFAULT_WORKERS if isinstance(generator, MethodGenerator | PeerGenerator) else 1
     report = progress or notebook_bar("attacking") or (lambda what, fraction: None)
@@ -133,6 +136,15 @@ def attack_method(
     report("done", 1.0)
     title = name or (method if isinstance(method, str) else getattr(method, "__name__", "generator"))
     return attach_context(result, rows={"real": exact.total}, schema=facts, name=title)
+
+
+def _protect_attacked(method: Any, settings: Mapping[str, Any], sensitive: Any) -> Mapping[str, Any]:
+    """Have a method that protects named columns (tvine) protect the attacked ones, unless its settings name others."""
+    own = BASELINES[method].options if isinstance(method, str) and method in BASELINES else None
+    protects = own is not None and any(option.name == "sensitive" for option in fields(own))
+    if not protects or sensitive is None or "sensitive" in settings:
+        return settings
+    return {**settings, "sensitive": (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)}
 
 
 def make_generator(

@@ -143,7 +143,7 @@ def fit_offsets(column: ShirleyColumn, uniforms: Floats) -> ShirleyColumn:
 def describe_noise(options: ShirleyOptions) -> str:
     """State which parts have noise: the histograms, if an epsilon was given, and nothing else."""
     if options.epsilon is None:
-        return NOT_PRIVATE
+        return f"No epsilon, or 0, switches its noise off. {NOT_PRIVATE}"
     origin = "the noise is from an ordinary random generator, not from the samplers of the DP methods"
     if options.margins is not None:
         origin = f"they are those of the DP histogram '{options.margins}' over the cells of the schema"

@@ -25,7 +25,8 @@ class ShirleyOptions:
     stated.
 
     Attributes:
-        epsilon: Scale of the noise on histograms, spent once per column; None switches the noise off. No guarantee.
+        epsilon: Scale of the noise on histograms, spent once per column; None, or the paper's 0, switches the noise
+            off. No guarantee.
         mechanism: laplace, geometric or gaussian noise.
         noise_delta: Delta of the Gaussian mechanism.
         margins: A DP histogram instead of the noisy counts (section 4.2): density, efpa, privelet, noisefirst or
@@ -71,6 +72,8 @@ class ShirleyOptions:
     published: bool = False
 
     def __post_init__(self) -> None:
+        if is_number(self.epsilon) and self.epsilon == 0:  # the paper's word for "no noise", the opposite of a budget
+            object.__setattr__(self, "epsilon", None)
         ours = {"ties": self.ties not in (None, "edge"), "match_ranks": self.match_ranks}
         ours["margins"] = self.margins is not None  # over the cells of the schema; the paper uses observed values
         reject_extensions(self.published, {**ours, "families": self.families in EXTENSION_FAMILIES})
@@ -86,7 +89,7 @@ class ShirleyOptions:
             )
         check_settings(self.families, self.criterion, self.selection)
         if self.epsilon is not None and not (is_number(self.epsilon) and self.epsilon > 0):
-            raise UsageError(f"epsilon must be positive and finite, or None for no noise; found {self.epsilon!r}")
+            raise UsageError(f"epsilon must be positive and finite, or 0 for no noise; found {self.epsilon!r}")
         for name in ("noise_delta", "encoder_share", "split"):
             value = getattr(self, name)
             if not (is_number(value) and 0 < value < 1) and (name != "split" or value is not None):
