@@ -94,3 +94,12 @@ def test_methods_as_json_have_names_and_options():
     assert [fact["name"] for fact in facts] == [*METHODS, *BASELINES]
     assert {fact["name"] for fact in facts if fact["guarantee"]} == set(METHODS)
     assert sum(fact["default"] for fact in facts) == 1
+
+
+def test_each_option_of_each_method_is_explained():
+    for fact in json.loads(run("methods", "--json").output):
+        options = json.loads(run("methods", fact["name"], "--json").output)
+        assert {one["option"]: one["default"] for one in options} == fact["options"]
+        assert [one["option"] for one in options if not one["meaning"]] == [], fact["name"]
+    assert "workload" in run("methods", "vine").output
+    assert run("methods", "nothing").exit_code == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
+
+import typer
 
 from sklar.cli.terminal import show
 from sklar.cli.terminal.guard import guarded
@@ -10,18 +12,28 @@ from sklar.cli.terminal.options import Json
 
 
 @guarded
-def command(json: Json = False) -> None:
-    """List the methods, their guarantees and their options.
+def command(
+    name: Annotated[str | None, typer.Argument(metavar="[METHOD]", help="Show the options of this method.")] = None,
+    json: Json = False,
+) -> None:
+    """List the methods and their guarantees, or the options of one.
 
     \b
     Example:
       sklar methods
+      sklar methods vine
     """
-    from sklar.lab.methods import baseline_methods, private_methods
+    from sklar.lab.methods import baseline_methods, describe_options, list_methods, private_methods
 
-    private, disclosed = private_methods(), baseline_methods()
+    if name is not None:
+        options = describe_options(name)
+        if json:
+            show.as_json([{"option": option, "default": default, "meaning": text} for option, default, text in options])
+            return
+        show.table(["option (-O)", "default", "meaning"], options)
+        return
     if json:
-        show.as_json([*private, *disclosed])
+        show.as_json(list_methods())
         return
     rows = [
         (
@@ -29,14 +41,10 @@ def command(json: Json = False) -> None:
             x["summary"],
             "yes" if x["pure_epsilon"] else "no",
             x["neighbours"],
-            _options(x),
         )
-        for x in private
+        for x in private_methods()
     ]
-    show.table(["method", "what it is", "delta 0", "neighbours", "options (-O)"], rows)
+    show.table(["method", "what it is", "delta 0", "neighbours"], rows)
     show.line("NO DP GUARANTEE (these learn from the rows themselves, and need --no-guarantee):")
-    show.table(["method", "what it is", "options (-O)"], [(x["name"], x["summary"], _options(x)) for x in disclosed])
-
-
-def _options(facts: dict[str, Any]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in facts["options"].items())
+    show.table(["method", "what it is"], [(x["name"], x["summary"]) for x in baseline_methods()])
+    show.line("Options of a method: sklar methods METHOD.")

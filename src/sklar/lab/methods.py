@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,6 +36,17 @@ def check_method(schema: Schema, name: str, options: Mapping[str, Any], target: 
     method = BASELINES[name] if name in BASELINES else find_method(name)
     method.fitting(schema, options, target)
     return name
+
+
+def describe_options(name: str) -> list[tuple[str, Any, str]]:
+    """List the options of a method: name, default and meaning, as its docstrings have it."""
+    method: Any = BASELINES[name] if name in BASELINES else find_method(name)
+    meanings: dict[str, str] = {}
+    for one in reversed(method.options.__mro__[:-1]):
+        _, _, attributes = (inspect.getdoc(one) or "").partition("Attributes:\n")
+        entries = re.split(r"^ {4}(\w+): ", attributes, flags=re.MULTILINE)[1:]
+        meanings |= {entry: " ".join(text.split()) for entry, text in zip(entries[::2], entries[1::2], strict=True)}
+    return [(option, default, meanings[option]) for option, default in _describe(method)["options"].items()]
 
 
 def _describe(method: Any, **promised: Any) -> dict[str, Any]:
