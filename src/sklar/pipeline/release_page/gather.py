@@ -18,6 +18,7 @@ from sklar.pipeline.model_file import Stored, write_model
 from sklar.pipeline.public_report.report import public_report
 from sklar.pipeline.release_page.answers import estimate_answers
 from sklar.pipeline.release_page.facts import describe_schema
+from sklar.pipeline.release_page.measured import describe_measured
 from sklar.pipeline.release_page.pictures import describe_claim, describe_dependence, describe_report, describe_vine
 
 ENDING = ".page.html"
@@ -76,6 +77,7 @@ def make_page(
     extract = None if ledger is None else extract_ledger(ledger, stored)
     declared = set(stored.schema.modelled)
     pairs = [pair.columns for pair in report.pairs if pair.signal and declared >= set(pair.columns)]
+    measured = None if facts["unsupported"] else describe_measured(stored)
     content = {
         "title": title,
         "rows": stored.model.rows_estimate,
@@ -84,8 +86,9 @@ def make_page(
         "report": describe_report(report),
         "trees": describe_vine(stored),
         "dependence": describe_dependence(stored, with_rows=bool(facts["unsupported"])),
+        "measured": measured,
         "answers": estimate_answers(
-            stored, pairs, questions,
+            stored, None if measured else pairs, questions,
             lambda part: show("estimating answers", REPORT_FRACTION + (1 - REPORT_FRACTION) * part),
         ),
     }  # fmt: skip
