@@ -14,6 +14,8 @@ import { numbersOf } from "./statistics.mjs";
 import { invertShares, placeThresholds } from "./thresholds.mjs";
 
 const STEP_ROWS = 40_000;
+// Numbers drawn for each row, from which on rows are picked by weight instead of by rejection.
+const MAX_COST = 400;
 const MAX_ADDED_CODES = 4_096;
 const MAX_SKEWNESS = 2;
 const NORMAL = ndtri(0.975);
@@ -32,18 +34,19 @@ export class Estimator {
     this.smooth = new Map();
   }
 
-  // Rows of the model as codes by column, drawn once: those that `sklar estimate` draws.
+  // Rows of the model as codes by column, drawn once: those that `sklar estimate` draws, if that takes about a second.
   rows() {
     this.drawn ??= this.drawRows();
     return this.drawn;
   }
 
   drawRows() {
-    const rng = new Generator(0n, 0), names = [...this.coordinates.keys()], codes = this.model.simulate(STEP_ROWS, rng);
+    const rng = new Generator(0n, 0), names = [...this.coordinates.keys()], slow = this.model.cost > MAX_COST;
+    const draw = (rows) => (slow ? this.model.simulateRoughly(rows, rng) : this.model.simulate(rows, rng)), codes = draw(STEP_ROWS);
     for (let round = 0; round < RULE_REDRAW_ROUNDS && this.facts.rules.length; round++) {
       const holds = makeDrawTest(this.facts, codes, rng), bad = [...codes[0].keys()].filter((i) => !holds(i));
       if (!bad.length) break;
-      const fresh = this.model.simulate(bad.length, rng);
+      const fresh = draw(bad.length);
       codes.forEach((line, j) => bad.forEach((row, k) => (line[row] = fresh[j][k])));
     }
     return Object.fromEntries(names.map((name, j) => [name, codes[j]]));

@@ -1,4 +1,4 @@
-"""Estimates with intervals that a page stores: answers to its extra questions and, if it cannot draw, to simple ones."""
+"""Estimates with intervals that a page stores: of its extra questions and, if it cannot draw, of simple ones."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from sklar.errors import UsageError
 from sklar.export.atomic import require_writable, write_bytes
@@ -70,16 +71,26 @@ def make_page(
     Raises:
         UsageError: The model has no guarantee.
     """
+    content = gather_facts(stored, title=title, questions=questions, done=done)
+    extract = None if ledger is None else extract_ledger(ledger, stored)
+    signer: Callable[[bytes], bytes] | None = None if sign is None else partial(signature, key=sign)
+    return build_page(title, content, model_bytes(stored), ledger=extract, sign=signer)
+
+
+def gather_facts(
+    stored: Stored, *, title: str, questions: Sequence[str] = (), done: Done | None = None
+) -> dict[str, Any]:
+    """Return what a page shows, as plain data: a function of the model, the title and the questions alone."""
     show = done or _ignore
     show("checking the model", 0.0)
     report = public_report(stored)
     facts = describe_schema(stored)
-    extract = None if ledger is None else extract_ledger(ledger, stored)
     declared = set(stored.schema.modelled)
     pairs = [pair.columns for pair in report.pairs if pair.signal and declared >= set(pair.columns)]
     measured = None if facts["unsupported"] else describe_measured(stored)
-    content = {
+    return {
         "title": title,
+        "questions": list(questions),
         "rows": stored.model.rows_estimate,
         "claim": describe_claim(stored),
         "schema": facts,
@@ -92,8 +103,6 @@ def make_page(
             lambda part: show("estimating answers", REPORT_FRACTION + (1 - REPORT_FRACTION) * part),
         ),
     }  # fmt: skip
-    signer: Callable[[bytes], bytes] | None = None if sign is None else partial(signature, key=sign)
-    return build_page(title, content, model_bytes(stored), ledger=extract, sign=signer)
 
 
 def write_page(path: Place, page: bytes) -> None:

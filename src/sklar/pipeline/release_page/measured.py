@@ -18,11 +18,12 @@ from sklar.inference.linear_measurements import LinearMeasurements, linear_measu
 from sklar.inference.tables import is_interaction, partitions_of
 from sklar.pipeline.model_file import Stored
 from sklar.release.agreements import Agreements
+from sklar.release.lookups import Lookup
 from sklar.release.measurements import Measurement
 from sklar.release.sphere import PairSums, StarSums
 
 MIN_TAIL_WEIGHT = 1e-7
-"""Possible tails of a smaller posterior probability are left out of the page: they would move no digit that it shows."""
+"""Possible tails of a smaller posterior probability are left out: they would move no digit that the page shows."""
 
 
 def describe_measured(stored: Stored) -> dict[str, Any] | None:
@@ -50,7 +51,7 @@ class _Lookups:
         self.found: list[list[int]] = []
         self._places: dict[bytes, int] = {}
 
-    def place(self, lookup: Ints) -> int:
+    def place(self, lookup: Lookup) -> int:
         """Return the place of a lookup in the list, and add it if it is new."""
         key = lookup.astype(np.int64).tobytes()
         if key not in self._places:
@@ -59,7 +60,7 @@ class _Lookups:
         return self._places[key]
 
 
-def _runs(lookup: Ints) -> list[int]:
+def _runs(lookup: Ints | Lookup) -> list[int]:
     """Return value and length of each run: [0, 3, 7, 1] for 0, 0, 0, 7."""
     starts = np.flatnonzero(np.diff(lookup, prepend=lookup[0] - 1))
     lengths = np.diff(starts, append=len(lookup))

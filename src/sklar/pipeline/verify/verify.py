@@ -1,4 +1,4 @@
-"""Verify a model file or a bundle: recompute its price, fit it again, find it in its ledger, draw its rows again."""
+"""Verify a model file, a bundle or a page: recompute its price, fit it again, find it in its ledger, redraw its rows."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def verify(
     *,
     given: Mapping[str, Any] | None = None,
 ) -> Verified:
-    """Verify a published model or bundle from published files alone.
+    """Verify a published model, bundle or page from published files alone.
 
     Args:
-        file: A model file, or a bundle of `sklar bundle`.
+        file: A model file, a bundle of `sklar bundle`, or a page of `sklar page`.
         ledger: The ledger it was charged to; a bundle contains an extract of its own.
         rows: Rows that were drawn from the model, as `sample` wrote them.
         seed: The seed they were drawn with.
@@ -49,8 +49,14 @@ def verify(
         from sklar.pipeline.verify.bundles import verify_bundle
 
         return verify_bundle(file, ledger, rows, seed, key, given=given)
+    if os.fspath(file).lower().endswith(".html"):
+        from sklar.pipeline.verify.pages import verify_page
+
+        return verify_page(file, ledger, rows, seed, key, given=given)
     if key is not None:
-        raise UsageError("a model file has no signature: a bundle has one (`sklar bundle MODEL --sign KEY`)")
+        raise UsageError(
+            "a model file has no signature: a bundle and a page have one (`sklar bundle MODEL --sign KEY`)"
+        )
     name = os.fspath(file)
     try:
         stored = read_model(file)
