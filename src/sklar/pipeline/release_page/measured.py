@@ -1,6 +1,6 @@
 """Measurements of a model as plain data for the page, whose program computes intervals from them.
 
-The page draws the rows of the model itself. What `sklar.inference.one_step` needs besides is here: the estimators of
+The page draws the rows of the model itself. What else `sklar.inference.one_step` needs is here: the estimators of
 single columns, and measured tables and sums of score products of several columns.
 """
 

@@ -21,6 +21,7 @@ from sklar.pipeline.model_file import Stored, read_model
 from sklar.pipeline.release_page.gather import gather_facts
 from sklar.pipeline.verify.checks import versions_hint
 from sklar.pipeline.verify.findings import Check, Verified
+from sklar.pipeline.verify.models import verify_model
 from sklar.pipeline.verify.signatures import check_signature
 
 Place = str | PathLike[str]
@@ -34,8 +35,6 @@ def verify_page(
     *, given: Mapping[str, Any] | None,
 ) -> Verified:  # fmt: skip
     """Return all checks of a page; see `verify`. A ledger that is given counts instead of the extract in the page."""
-    from sklar.pipeline.verify.verify import verify
-
     expected = None if key is None else read_public_key(key)
     try:
         page = Path(file).read_bytes()
@@ -53,7 +52,7 @@ def verify_page(
         if ledger is None and has_block(page, "ledger"):
             extract.write_bytes(read_block(page, "ledger"))
             ledger = extract
-        inside = verify(model, ledger, rows, seed, given=given)
+        inside = verify_model(model, ledger, rows, seed, given=given)
         checks += inside.checks
         checks.append(_check_facts(page, model))
     return Verified(file=os.fspath(file), checks=tuple(checks))
