@@ -49,7 +49,9 @@ def make_bundle(
 
 @guarded
 def verify_release(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A model file, or a bundle of `sklar bundle`.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A model file, a bundle of `sklar bundle`, or a page of `sklar page`.")
+    ],
     ledger: Annotated[
         str | None, typer.Option("--ledger", metavar="FILE", help="The ledger that the fit was charged to.")
     ] = None,

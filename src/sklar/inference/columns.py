@@ -78,11 +78,17 @@ class Tail:
         cells: The cells, outwards.
         tables: Rows in each cell, one line per possibility.
         weight: Posterior probability of each possibility.
+        far: Distances of the ends of the cells from the body, from 0 on.
+        density: Rows per unit at the end of the body; 0 if no density continues beyond it.
+        decay: Distance over which that density falls to 1 / e.
     """
 
     cells: Ints
     tables: Floats
     weight: Floats
+    far: Floats
+    density: float
+    decay: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,7 +99,8 @@ class ColumnEstimator:
         lookup: Cell of each base code: the common refinement of all histograms.
         inside: Share of its cell that each base code has in the model.
         body: Cells of the body.
-        solved: One line per cell of the body: the weights of the observed numbers, whose last is the number of rows.
+        lines: For each observed number, 1 in the cells of the body that it counts; the last is the number of rows.
+        solved: One line per cell of the body: the weights of the observed numbers.
         observed: The observed numbers.
         sigma: The standard deviations of their noise.
         tails: The tails beyond the body.
@@ -104,6 +111,7 @@ class ColumnEstimator:
     lookup: Ints
     inside: Floats
     body: Ints
+    lines: Floats
     solved: Floats
     observed: Floats
     sigma: Floats
@@ -154,7 +162,8 @@ def fit_column_estimator(
     ends = chain[chain < first][::-1], chain[chain > last]
     body = np.setdiff1d(np.arange(cells), np.concatenate(ends))
     parts = [_groups(table, lookup) for table in tables]
-    solved, observed, sigma = _solve(tables, parts, body, np.concatenate(ends), known)
+    lines, observed, sigma = _observe(tables, parts, body, np.concatenate(ends), known)
+    solved: Any = np.linalg.lstsq(lines / sigma[:, None], np.diag(1.0 / sigma), rcond=None)[0]
     span, expected = group_masses(lookup[:values], widths, cells), group_masses(lookup, mass * rows, cells)
     chained = chain[(chain >= first) & (chain <= last) & (span[chain] > 0)]
     found = tuple(
@@ -171,8 +180,8 @@ def fit_column_estimator(
     within = mass + 1e-9 / len(mass)
     inside = within / np.bincount(lookup, within, cells)[lookup]
     return ColumnEstimator(
-        lookup=lookup, inside=inside, body=body, solved=solved, observed=observed, sigma=sigma, tails=found,
-        lumps=lumps, rows=rows,
+        lookup=lookup, inside=inside, body=body, lines=lines, solved=solved, observed=observed, sigma=sigma,
+        tails=found, lumps=lumps, rows=rows,
     )  # fmt: skip
 
 
@@ -217,10 +226,10 @@ def _body(tables: Sequence[Measurement], lookup: Ints, expected: Floats, values:
     return (int(found.min()), int(found.max())) if len(found) else (1, 0)
 
 
-def _solve(
+def _observe(
     tables: Sequence[Measurement], parts: Sequence[Ints], body: Ints, outside: Ints, known: RowCount
 ) -> tuple[Floats, Floats, Floats]:
-    """Return least-variance unbiased weights for every cell of the body, the observed numbers and their noise."""
+    """Return which cells of the body each observed number counts, these numbers, and their noise."""
     lines: list[Floats] = []
     observed: list[float] = []
     sigma: list[float] = []
@@ -231,9 +240,7 @@ def _solve(
         sigma += [table.sigma] * len(whole)
     lines.append(np.ones(len(body)))
     noise = np.array([*sigma, min(max(known.sigma, 1e-6), 1e9)])
-    scaled = np.stack(lines) / noise[:, None]
-    found: Any = np.linalg.lstsq(scaled, np.diag(1.0 / noise), rcond=None)[0]
-    return found, np.array([*observed, known.rows]), noise
+    return np.stack(lines), np.array([*observed, known.rows]), noise
 
 
 def _tail(
@@ -243,7 +250,7 @@ def _tail(
     far = np.concatenate([[0.0], np.cumsum(span[beyond])])
     density = _density_at_edge(inner, span, expected) if len(inner) else 0.0
     if not density > 0:  # single values only: no density continues beyond them
-        return Tail(cells=beyond, tables=np.zeros((1, len(beyond))), weight=np.ones(1))
+        return Tail(cells=beyond, tables=np.zeros((1, len(beyond))), weight=np.ones(1), far=far, density=0.0, decay=0.0)
     usual = _decay(inner, span, expected, density)
     scales = usual * np.exp(LOG_SCALE_SD * LOG_SCALE_STEPS)
     # An empty tail is one more possibility: values may be top-coded or censored inside the bounds.
@@ -264,7 +271,7 @@ def _tail(
         variance = table.sigma**2 + expected_counts
         weight -= 0.5 * ((table.values[groups] - expected_counts) ** 2 / variance + np.log(variance)).sum(axis=1)
     weight = np.exp(weight - weight.max())
-    return Tail(cells=beyond, tables=found, weight=weight / weight.sum())
+    return Tail(cells=beyond, tables=found, weight=weight / weight.sum(), far=far, density=density, decay=usual)
 
 
 def _decay(inner: Ints, span: Floats, expected: Floats, density: float) -> float:

@@ -35,8 +35,15 @@ def build_page(
         ledger: An extract of the ledger of the fit.
         sign: Signs the manifest.
     """
+    return assemble_page(title, compress_facts(facts), model, ledger=ledger, sign=sign)
+
+
+def assemble_page(
+    title: str, facts: bytes, model: bytes, *, ledger: bytes | None = None, sign: Sign | None = None
+) -> bytes:
+    """Return the page of facts that are compressed already."""
     program, style = join_program(), read_static("page.css")
-    blocks = {"facts": encode_block(compress_facts(facts)), "model": encode_block(model)}
+    blocks = {"facts": encode_block(facts), "model": encode_block(model)}
     blocks |= {} if ledger is None else {"ledger": encode_block(ledger)}
     shell = _render(
         title, program, style, dict.fromkeys([*blocks, "manifest", *(["signature"] if sign else [])], ""), ""

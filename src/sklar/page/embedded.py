@@ -30,6 +30,11 @@ def read_block(page: bytes, name: str) -> bytes:
     return base64.b64decode(text[start : text.index("</script>", start)])
 
 
+def has_block(page: bytes, name: str) -> bool:
+    """Return whether a page has a block."""
+    return f'<script type="application/octet-stream" id="{name}">'.encode() in page
+
+
 def read_facts(page: bytes) -> dict[str, Any]:
     """Return the facts of a page."""
     return json.loads(gzip.decompress(read_block(page, "facts")))

@@ -46,6 +46,7 @@ export function askView(page) {
   };
   pick.addEventListener("change", choose);
   choose();
+  estimateAll(page, []); // draws the rows that answers start from
   const submit = (event) => {
     event.preventDefault();
     const question = read();
@@ -78,23 +79,42 @@ async function answer(page, question, conditions, place) {
   const { content } = page, text = questionText(question, conditions);
   const stored = conditions.length ? content.answers.find((one) => one.text === text) ?? null : findAnswer(content.answers, question);
   if (stored) return place.replaceChildren(withInterval(stored));
-  const command = h("pre", { tabindex: "0" }, h("code", `sklar estimate ${content.title}.sklar "${text.replaceAll('"', "'")}"`));
-  const own = h("div");
-  place.replaceChildren(h("section", { class: "panel fair" }, h("h3", text), h("p", "The interval of this question is not in the page. This command computes it from the model file:"), command, own));
-  if (content.schema.unsupported) return undefined;
-  own.textContent = "Drawing rows of the model …";
-  try {
-    const { numbers, rows } = await page.engine.statistic(question, conditions);
-    own.replaceChildren(h("p", h("strong", `The model's own answer, without an interval`), ` (from ${rows.toLocaleString("en")} rows drawn here; it may be off by noise, smoothing and chance):`),
-      table(["group", "model"], numbers.map((one) => [one.group ?? "all rows", number(one.value)]), { label: "The model's own answer" }));
-  } catch (error) {
-    own.textContent = `The model gives no answer: ${error.message}.`;
-  }
+  place.replaceChildren(h("p", { class: "soft" }, "Computing from rows of the model and its measurements …"));
+  const found = await estimate(page, question, conditions);
+  if (found) return place.replaceChildren(withInterval(found));
+  const command = h("pre", { tabindex: "0" }, h("code", commandOf(content, text))), own = h("div");
+  place.replaceChildren(h("section", { class: "panel fair" }, h("h3", text), h("p", "The interval of this question needs replicas of the whole mechanism, which browsers do not make. This command makes them from the model file:"), command, own));
+  if (!content.schema.unsupported) await showModelAnswer(page, question, conditions, own);
   return undefined;
 }
 
+const commandOf = (content, text) => `sklar estimate ${content.title}.sklar "${text.replaceAll('"', "'")}"`;
+
+// The estimate as it is stored for other questions; null if it needs the command.
+export async function estimate(page, question, conditions = []) {
+  return (await estimateAll(page, [{ question, conditions }]))[0] ?? null;
+}
+
+// Estimates for several questions; those that need the command are left out.
+export async function estimateAll(page, asked) {
+  if (!page.content.measured) return [];
+  const found = await page.engine.estimates(asked);
+  return found.map((numbers, i) => numbers && { ...asked[i].question, text: questionText(asked[i].question, asked[i].conditions), numbers, how: numbers[0].how }).filter(Boolean);
+}
+
+async function showModelAnswer(page, question, conditions, place) {
+  place.textContent = "Drawing rows of the model …";
+  try {
+    const { numbers, rows } = await page.engine.statistic(question, conditions);
+    place.replaceChildren(h("p", h("strong", `The model's own answer, without an interval`), ` (from ${rows.toLocaleString("en")} rows drawn here; it may be off by noise, smoothing and chance):`),
+      table(["group", "model"], numbers.map((one) => [one.group ?? "all rows", number(one.value)]), { label: "The model's own answer" }));
+  } catch (error) {
+    place.textContent = `The model gives no answer: ${error.message}.`;
+  }
+}
+
 function withInterval(one) {
-  const rows = one.numbers.map((x) => [x.group ?? x.term ?? "all rows", number(x.value), x.low === null ? "–" : `${number(x.low)} to ${number(x.high)}`, x.worth === null ? "–" : x.worth.toLocaleString("en")]);
+  const rows = one.numbers.map((x) => [x.group ?? x.term ?? "all rows", x.value === null ? "–" : number(x.value), x.low === null ? "–" : `${number(x.low)} to ${number(x.high)}`, x.worth === null ? "–" : x.worth.toLocaleString("en")]);
   return h("section", { class: "panel good" }, h("h3", one.text),
     h("figure", { class: "large" }, intervalChart(one.numbers.map((x) => ({ label: x.group ?? x.term ?? "all rows", ...x })), one.text)),
     table(["group", "estimate", "95% interval", "effective rows"], rows, { label: one.text }),
@@ -111,6 +131,6 @@ function allAnswers(content) {
   };
   const find = h("input", { type: "search", id: "find-answer", oninput: shown });
   shown();
-  return h("details", h("summary", `All ${content.answers.length} questions that this page answers with an interval`),
+  return h("details", h("summary", `All ${content.answers.length} answers that are stored in this page`),
     h("div", { class: "bar-of-tools" }, h("label", { for: "find-answer" }, "Search"), find), list);
 }

@@ -2,6 +2,7 @@
 
 import { intervalChart, marginChart } from "./charts.mjs";
 import { h, link, number, percent, table } from "./dom.mjs";
+import { answersSection } from "./questions.mjs";
 
 export function columnsView(page) {
   const { content } = page, findings = content.report.findings;
@@ -54,7 +55,7 @@ export function columnView(page, name) {
         h("figcaption", `${finding.seen[0].toUpperCase()}${finding.seen.slice(1)}.`, hidden.length ? ` Not detectable: ${hidden.join("; ")}.` : "")),
       h("div", h("h3", "Strongest dependence"),
         h("ul", { class: "plain" }, partners.map(([other, value]) => h("li", { class: "partner" }, link(other, "pairs", name, other), meter(value)))))),
-    answers.length ? h("section", h("h3", "Estimates, with 95% intervals"), answerChart(answers)) : null,
+    answersSection(page, [name], answers, answerChart),
     h("details", h("summary", "The numbers"), table(["cell", "model", "released", "± noise"],
       finding.labels.map((label, i) => [label, percent(finding.model[i], 2), percent(finding.released[i], 2), percent(finding.bands[i], 2)]), { label: `Numbers of ${name}` })),
   ];

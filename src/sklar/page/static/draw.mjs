@@ -20,6 +20,19 @@ function copyRows(table, to, from, source) {
   }
 }
 
+// Whether a row of codes obeys every rule, once it is decoded.
+export function makeDrawTest(facts, codes, rng) {
+  const { table, bent } = decodeRows(facts, codes, rng), obeys = makeRuleTest(facts.rules, table);
+  return (i) => !bent[i] && obeys(i);
+}
+
+// Declared columns of rows of codes, and the rows whose coordinates are inconsistent.
+export function decodeRows(facts, codes, rng) {
+  const drawn = {};
+  facts.coordinates.forEach((part, j) => (drawn[part.name] = decodeColumn(part, codes[j], rng)));
+  return assemble(facts, drawn, codes[0].length, rng);
+}
+
 export class Drawer {
   // `facts` are the public facts of the schema; `conditions` restrict rows (see conditions.mjs).
   constructor(model, facts, conditions = []) {
@@ -27,9 +40,7 @@ export class Drawer {
   }
 
   drawOnce(rows, rng) {
-    const codes = this.model.simulate(rows, rng), drawn = {};
-    this.facts.coordinates.forEach((part, j) => (drawn[part.name] = decodeColumn(part, codes[j], rng)));
-    const { table, bent } = assemble(this.facts, drawn, rows, rng);
+    const { table, bent } = decodeRows(this.facts, this.model.simulate(rows, rng), rng);
     const obeys = makeRuleTest(this.facts.rules, table), meets = conditionTest(this.conditions, table);
     const good = [], bad = [], checked = this.facts.rules.length > 0 || this.conditions.length > 0;
     for (let i = 0; i < rows; i++) (!checked || (!bent[i] && obeys(i) && meets(i)) ? good : bad).push(i);

@@ -41,6 +41,7 @@ export function samplingView(page) {
       result.prepend(download(content, lines, request));
     } catch (error) {
       status.textContent = error.message === "cancelled" ? "Cancelled." : `No rows: ${error.message}.`;
+      if (error.message !== "cancelled" && request.conditions.length) result.replaceChildren(sampleCommand(content, request));
     }
     running(false);
   }
@@ -50,6 +51,12 @@ export function samplingView(page) {
     form, result,
     h("p", { class: "soft" }, "Rows are independent. The same seed gives the same rows as ", h("code", "model.stream(rows, seed=…)"), " in Python, where no conditions are given. Do not take a synthetic row for a person."),
   ];
+}
+
+// The command that draws rows under conditions without rejection.
+function sampleCommand({ title }, { rows, conditions }) {
+  const given = conditions.map((one) => ` --given "${one.text.replaceAll('"', "'")}"`).join("");
+  return h("div", h("p", "Save the model file under “Verify”, install Sklar, and run:"), h("pre", { tabindex: "0" }, h("code", `sklar sample ${title}.sklar -o rows.csv -n ${rows}${given}`)));
 }
 
 function withoutSampling(content) {

@@ -4,6 +4,8 @@ import { BLOCK_ROWS } from "./draw.mjs";
 
 const MAX_WORKERS = 4;
 const ASKED_ROWS = 20_000;
+// The smallest share of rows for which drawing until enough rows meet conditions ends in reasonable time.
+const MIN_SHARE = 1e-4;
 
 class Hand {
   constructor(source, load) {
@@ -54,17 +56,32 @@ export class Engine {
     return hand.request("look", { rows });
   }
 
+  // Refuses conditions that too few rows meet, before any are drawn.
+  async requireLikely(hand, conditions) {
+    await hand.ready;
+    const { met, rows } = await hand.request("meeting", { conditions });
+    if (met / rows >= MIN_SHARE) return;
+    throw new Error(`${met} of ${rows.toLocaleString("en")} rows of the model meet these conditions, about ${(100 * Math.max(met, 0.5) / rows).toPrecision(1)}%, too few to be found by drawing`);
+  }
+
   async statistic(question, conditions) {
     const hand = this.first();
-    await hand.ready;
+    await this.requireLikely(hand, conditions);
     return hand.request("statistic", { question, conditions, rows: ASKED_ROWS });
+  }
+
+  // Estimates with intervals for each of some questions; null for those that need replicas.
+  async estimates(asked) {
+    const hand = this.first();
+    await hand.ready;
+    return hand.request("estimates", { asked });
   }
 
   // Draws a sample; calls `report` with the rows found, and `preview` with the first lines. Returns the lines by block.
   async draw({ rows, seed, conditions }, report, preview) {
     const blocks = Math.ceil(rows / BLOCK_ROWS), lines = new Array(blocks), found = new Map();
     const wanted = Math.min(blocks, MAX_WORKERS, Math.max(navigator.hardwareConcurrency - 1, 1));
-    this.first();
+    await this.requireLikely(this.first(), conditions);
     while (this.hands.length < wanted) this.hands.push(new Hand(this.source, this.load));
     let next = 0;
     const work = async (hand) => {

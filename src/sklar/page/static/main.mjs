@@ -59,7 +59,7 @@ async function startPage() {
   const parts = readParts(), app = document.getElementById("app");
   try {
     const content = JSON.parse(new TextDecoder().decode(await gunzip(fromBase64(parts.facts))));
-    const engine = new Engine(parts.program, { model: parts.model, facts: structuredClone(content.schema) });
+    const engine = new Engine(parts.program, { model: parts.model, facts: structuredClone(content.schema), measured: content.measured });
     unpackFacts(content.schema);
     const page = { content, parts, engine, strength: readStrengths(content.dependence) };
     page.checks = nextFrame().then(() => verifyPage(parts));

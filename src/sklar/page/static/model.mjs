@@ -16,6 +16,11 @@ export class VineModel {
     this.calibration = prepareCalibration(stored.calibration, this.axes);
   }
 
+  // Numbers that are drawn for each row.
+  get cost() {
+    return this.axes.length * this.calibration.ceiling;
+  }
+
   // A particle is kept with probability weight / ceiling: kept ones are independent rows of the tilted vine.
   simulate(rows, rng) {
     const codes = this.axes.map(() => new Int32Array(rows));
@@ -68,6 +73,10 @@ export class IndependentModel {
       for (let i = 0; i < rows; i++) codes[i] = invertMargin(margin, rng.random());
       return codes;
     });
+  }
+
+  get cost() {
+    return this.margins.length;
   }
 
   simulateRoughly(rows, rng) {

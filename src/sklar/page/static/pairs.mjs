@@ -5,6 +5,7 @@ import { h, link, number, percent, table } from "./dom.mjs";
 import { jointPicture, viewColumn } from "./joint.mjs";
 import { matrixView } from "./matrix.mjs";
 import { meter } from "./columns.mjs";
+import { answersSection } from "./questions.mjs";
 
 const MAX_LISTED = 60;
 
@@ -100,7 +101,7 @@ function answersOf(page, first, second) {
     const names = [...one.columns, ...(one.by ? [one.by] : [])];
     return names.length === 2 && names.includes(first) && names.includes(second);
   });
-  if (!about.length) return null;
-  return h("section", h("h3", "Estimates, with 95% intervals"), h("div", { class: "cards" }, about.map((one) =>
-    h("figure", h("figcaption", h("strong", one.text)), intervalChart(one.numbers.map((x) => ({ label: x.group ?? one.text, ...x })), one.text)))));
+  const draw = (answers) => h("div", { class: "cards" }, answers.map((one) =>
+    h("figure", h("figcaption", h("strong", one.text)), intervalChart(one.numbers.map((x) => ({ label: x.group ?? one.text, ...x })), one.text))));
+  return answersSection(page, [first, second], about, draw);
 }

@@ -5,11 +5,11 @@ import { quantiles } from "./joint.mjs";
 
 const missing = NaN;
 
-function numbersOf(values) {
+export function numbersOf(values) {
   return Float64Array.from(values.data, (x, i) => (values.null[i] ? NaN : x));
 }
 
-function valueTest(column, values, wanted) {
+export function valueTest(column, values, wanted) {
   const words = column.values ? null : column.spelling ?? ["false", "true"];
   const code = words ? (["false", "true"].includes(wanted) ? Number(wanted === "true") : words.map(String).indexOf(wanted))
     : values.labels ? values.labels.indexOf(wanted) : Number(wanted);

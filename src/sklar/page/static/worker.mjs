@@ -4,6 +4,7 @@ import { decodeModel } from "./codec.mjs";
 import { writeLines } from "./csv.mjs";
 import { decodeColumn, unpackFacts } from "./decode.mjs";
 import { BLOCK_ROWS, Drawer } from "./draw.mjs";
+import { Estimator } from "./estimates.mjs";
 import { prepareModel } from "./model.mjs";
 import { Generator } from "./random.mjs";
 import { computeStatistic } from "./statistics.mjs";
@@ -15,10 +16,16 @@ const MAX_LOOK_CELLS = 400_000;
 export function startWorker(scope) {
   let ready = null;
   const handle = {
-    load({ model, facts }) {
-      const { members } = readArchive(model);
-      ready = { model: prepareModel(decodeModel(members)), facts: unpackFacts(facts) };
+    load({ model, facts, measured }) {
+      const stored = decodeModel(readArchive(model).members), sampler = prepareModel(stored);
+      ready = { model: sampler, facts: unpackFacts(facts), estimator: null };
+      if (measured) ready.estimator = new Estimator(stored, sampler, ready.facts, measured);
       return {};
+    },
+    // Estimates with intervals; null where replicas are needed.
+    estimates({ asked }) {
+      ready.estimator?.rows();
+      return asked.map(({ question, conditions }) => ready.estimator?.estimate(question, conditions) ?? null);
     },
     // One block of a stream as text, and its first rows.
     block({ rows, seed, number, conditions }) {
@@ -28,6 +35,10 @@ export function startWorker(scope) {
       const table = drawer.drawRows(count, new Generator(BigInt(seed), number), report);
       const lines = writeLines(ready.facts, { start, count, table });
       return { lines, preview: number === 0 ? previewOf(lines) : null };
+    },
+    // How many of some rows of the model meet conditions.
+    meeting({ conditions }) {
+      return ready.estimator && conditions.length ? ready.estimator.countMeeting(conditions) : { met: 1, rows: 1 };
     },
     // The model's own answer to a question, from rows that meet conditions.
     statistic({ question, conditions, rows }) {

@@ -1,4 +1,4 @@
-"""Estimates with intervals for the page: those of `sklar estimate`, for questions that released tables answer."""
+"""Estimates with intervals that a page stores: of its extra questions and, if it cannot draw, of simple ones."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ Done = Callable[[float], None]
 
 
 def estimate_answers(
-    stored: Stored, pairs: Sequence[tuple[str, str]], extra: Sequence[str], done: Done
+    stored: Stored, pairs: Sequence[tuple[str, str]] | None, extra: Sequence[str], done: Done
 ) -> list[dict[str, Any]]:
     """Return the answers to simple questions on columns and significant pairs, and to the extra ones, as plain data.
 
-    Extra questions are answered by replicas where no released table does; others are left out then.
+    Without pairs the page computes the answers to simple questions itself, and only the extra ones are returned. These
+    are answered by replicas where no released table does; others are left out then.
     """
     schema, memory, wanted = stored.schema, Memory(), Wanted()
-    questions = list(list_questions(schema, pairs))
+    questions = [] if pairs is None else list(list_questions(schema, pairs))
     answers: list[dict[str, Any]] = []
     for at, question in enumerate(questions):
         done(at / max(len(questions) + len(extra), 1))

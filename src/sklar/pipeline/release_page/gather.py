@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from sklar.errors import UsageError
 from sklar.export.atomic import require_writable, write_bytes
@@ -18,6 +19,7 @@ from sklar.pipeline.model_file import Stored, write_model
 from sklar.pipeline.public_report.report import public_report
 from sklar.pipeline.release_page.answers import estimate_answers
 from sklar.pipeline.release_page.facts import describe_schema
+from sklar.pipeline.release_page.measured import describe_measured
 from sklar.pipeline.release_page.pictures import describe_claim, describe_dependence, describe_report, describe_vine
 
 ENDING = ".page.html"
@@ -69,28 +71,38 @@ def make_page(
     Raises:
         UsageError: The model has no guarantee.
     """
+    content = gather_facts(stored, title=title, questions=questions, done=done)
+    extract = None if ledger is None else extract_ledger(ledger, stored)
+    signer: Callable[[bytes], bytes] | None = None if sign is None else partial(signature, key=sign)
+    return build_page(title, content, model_bytes(stored), ledger=extract, sign=signer)
+
+
+def gather_facts(
+    stored: Stored, *, title: str, questions: Sequence[str] = (), done: Done | None = None
+) -> dict[str, Any]:
+    """Return what a page shows, as plain data: a function of the model, the title and the questions alone."""
     show = done or _ignore
     show("checking the model", 0.0)
     report = public_report(stored)
     facts = describe_schema(stored)
-    extract = None if ledger is None else extract_ledger(ledger, stored)
     declared = set(stored.schema.modelled)
     pairs = [pair.columns for pair in report.pairs if pair.signal and declared >= set(pair.columns)]
-    content = {
+    measured = None if facts["unsupported"] else describe_measured(stored)
+    return {
         "title": title,
+        "questions": list(questions),
         "rows": stored.model.rows_estimate,
         "claim": describe_claim(stored),
         "schema": facts,
         "report": describe_report(report),
         "trees": describe_vine(stored),
         "dependence": describe_dependence(stored, with_rows=bool(facts["unsupported"])),
+        "measured": measured,
         "answers": estimate_answers(
-            stored, pairs, questions,
+            stored, None if measured else pairs, questions,
             lambda part: show("estimating answers", REPORT_FRACTION + (1 - REPORT_FRACTION) * part),
         ),
     }  # fmt: skip
-    signer: Callable[[bytes], bytes] | None = None if sign is None else partial(signature, key=sign)
-    return build_page(title, content, model_bytes(stored), ledger=extract, sign=signer)
 
 
 def write_page(path: Place, page: bytes) -> None:

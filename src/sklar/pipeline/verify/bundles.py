@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sklar.errors import MissingExtraError, ModelFileError, SklarError
+from sklar.errors import ModelFileError, SklarError
 from sklar.pipeline.bundle.archive import (
     MANIFEST,
     SIGNATURE,
@@ -30,11 +30,12 @@ from sklar.pipeline.bundle.bundle import (
     release_facts,
 )
 from sklar.pipeline.bundle.documents import SyntheticTable, synthetic_tables
-from sklar.pipeline.bundle.keys import fingerprint, read_public_key, signed_by
+from sklar.pipeline.bundle.keys import read_public_key
 from sklar.pipeline.model_file import Stored, read_model
 from sklar.pipeline.public_report.report import public_report
 from sklar.pipeline.verify.checks import check_ledger, check_members, check_releases, check_rows, versions_hint
 from sklar.pipeline.verify.findings import Check, Verified
+from sklar.pipeline.verify.signatures import check_signature
 
 Place = str | PathLike[str]
 MAX_SIZE_RATIO = 10
@@ -56,7 +57,11 @@ def verify_bundle(
         says = str(error)[:1].upper() + str(error)[1:]
         return Verified(file=name, checks=(Check(part=error.part, ok=False, says=f"{says}."),))
     found = f"Each of its {len(archive.members)} members is as the manifest lists it."
-    checks = [Check(part="archive", ok=True, says=found), _signature(archive, expected)]
+    signed = archive.read(SIGNATURE) if SIGNATURE in archive.members else None
+    checks = [
+        Check(part="archive", ok=True, says=found),
+        check_signature(SIGNATURE, signed, archive.read(MANIFEST), expected),
+    ]
     if checks[-1].ok is False:
         return Verified(file=name, checks=tuple(checks))
     with tempfile.TemporaryDirectory() as folder:
@@ -110,26 +115,6 @@ def _page(stored: Stored, archive: Archive, folder: Path) -> Check:
     return Check(
         part=PAGE, ok=False, says=f"It is not the page that `sklar page` makes of this model.{versions_hint(stored)}"
     )
-
-
-def _signature(archive: Archive, expected: Any) -> Check:
-    if SIGNATURE not in archive.members:
-        if expected is not None:
-            return Check(part=SIGNATURE, ok=False, says="It is not signed, and a key was given.")
-        return Check(part=SIGNATURE, ok=None, says="It is not signed: anyone may have made it.")
-    try:
-        signer = signed_by(archive.read(SIGNATURE), archive.read(MANIFEST))
-    except MissingExtraError as error:
-        return Check(part=SIGNATURE, ok=None, says=f"It is signed. {error}.")
-    if signer is None:
-        return Check(part=SIGNATURE, ok=False, says="The signature is not one of this manifest.")
-    if expected is None:
-        says = f"Signed by the key {fingerprint(signer)}; compare it with the custodian's public key (--key)."
-        return Check(part=SIGNATURE, ok=None, says=says)
-    if signer.public_bytes_raw() != expected.public_bytes_raw():
-        says = f"Signed by another key ({fingerprint(signer)}) than the one given ({fingerprint(expected)})."
-        return Check(part=SIGNATURE, ok=False, says=says)
-    return Check(part=SIGNATURE, ok=True, says=f"Signed by the key given ({fingerprint(signer)}).")
 
 
 def _parts(stored: Stored, archive: Archive, folder: Path, ledger: Path | None) -> list[Check]:
