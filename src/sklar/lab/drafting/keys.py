@@ -48,6 +48,9 @@ ROW_NAMES = re.compile(r"|unnamed: 0(\.\d+)?|\.\.\.1|rownames|__index_level_0__"
 POSSIBLE_ROW_NAMES = re.compile(r"(?P<stem>x|v|_c|column_?|level_|index)(0+|1)?", re.IGNORECASE)
 """Replacements of an empty name by R, data.table, Spark, polars and DuckDB. They also give such names to columns with
 values: then other columns have the same name with another number, or values occur twice."""
+WRITTEN_DAY = re.compile(r"\d{1,4}([./-])(\d{1,2}|[^\W\d_]{3,9})\1\d{1,4}")
+WRITTEN_NUMBER = re.compile(r"[-+]?[\d.,']+%?")
+"""Days, and numbers with any sign for decimals: however evenly they repeat, they are no codes."""
 UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -222,8 +225,8 @@ def _has_compact_codes(profile: Profile) -> bool:
     if profile.form != "text" or mean_length(profile) > MIN_PROSE_LENGTH:
         return False
     texts = [v.strip() for v in profile.values[:1000]]
-    coded = (t for t in texts if " " not in t and not ISO.fullmatch(t))
-    shaped = sum(1 for t in coded if re.search(r"\d", t) and not re.fullmatch(r"[-+.\d]+", t))
+    coded = (t for t in texts if " " not in t and not (ISO.fullmatch(t) or WRITTEN_DAY.fullmatch(t)))
+    shaped = sum(1 for t in coded if re.search(r"\d", t) and not WRITTEN_NUMBER.fullmatch(t))
     digits = all(re.fullmatch(r"\d+", t) for t in texts) and len({len(t) for t in texts}) == 1 and len(texts[0]) > 5
     return shaped > 0.9 * len(texts) or (digits and any(t.startswith("0") for t in texts))
 
