@@ -106,6 +106,14 @@ def test_that_a_key_repeats_is_told_on_every_route(columns: dict[str, Any] | Non
     assert REPEATS not in sklar.draft_schema(once, sdv=document).todo
 
 
+def test_days_and_amounts_that_each_occur_twice_are_no_keys() -> None:
+    days = [f"{1 + i % 28:02}/{1 + i // 28 % 12:02}/{1990 + i // 336}" for i in range(400) for _ in range(2)]
+    years = [f"{i / 100:.2f}".replace(".", ",") for i in range(200, 600) for _ in range(2)]
+    codes = [f"P{i:04}/A" for i in range(400) for _ in range(2)]
+    draft = sklar.draft_schema(pa.table({"day": days, "years": years, "code": codes}))
+    assert {name: column.kind for name, column in draft.items()} == {"day": "datetime", "years": "real", "code": "id"}
+
+
 def test_numbers_in_equally_many_rows_are_the_persons_of_a_panel() -> None:
     numbers, years = [13 * i for i in range(150) for _ in range(4)], [1990, 1991, 1992, 1993] * 150
     panel = sklar.draft_schema(pa.table({"nr": numbers, "year": years, "x": [i % 7 for i in range(600)]}))

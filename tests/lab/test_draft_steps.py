@@ -81,6 +81,13 @@ def test_a_number_that_mostly_rises_gets_a_question_about_a_bound_on_its_change(
     assert "rises by 2 in 9" in next(note for note in draft.notes["age"] if "steps" in note)
 
 
+def test_a_date_that_never_changes_within_a_person_orders_no_rows() -> None:
+    day = np.datetime64("2001-01-01")
+    data = panel(born=lambda p, t, rng: day + p * 7)
+    person = sklar.draft_schema({"born": data["born"], **data}).person
+    assert person is not None and person.order == "year" and person.static == ("born",)
+
+
 @pytest.mark.slow
 def test_a_confirmed_step_holds_in_every_synthetic_person() -> None:
     import pandas as pd

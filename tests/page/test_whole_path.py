@@ -283,7 +283,7 @@ def test_enter_in_the_field_of_the_name_confirms_no_rule(
     page.get_by_role("button", name="Start with klinik.csv").click()
     page.get_by_label("Your name").fill("A. Custodian")
     page.get_by_label("Your name").press("Enter")
-    expect(page.locator("#open")).to_contain_text("2 questions")
+    expect(page.locator("#open")).to_contain_text("2 questions about rules are open", timeout=PATIENCE)
     assert {rule.source for rule in sklar.Schema.read(tmp_path / "klinik.toml").rules} == {"from-rows"}
 
 

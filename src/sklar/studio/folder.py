@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from unicodedata import combining, normalize
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from sklar.errors import LedgerError, OutputError, UsageError
@@ -132,7 +133,8 @@ class StudioFolder:
         options = dict(reading)
         inside = options.pop("table", "").strip()
         stem = inside or ("" if find_scheme(source) else source.split(".")[0])
-        name = name.strip() or re.sub(r"[^A-Za-z0-9_]+", "_", stem).strip("_")[:40]
+        plain = "".join(one for one in normalize("NFKD", stem) if not combining(one))  # é is e
+        name = name.strip() or re.sub(r"[^A-Za-z0-9_]+", "_", plain).strip("_")[:40]
         if not NAME.fullmatch(name):
             raise UsageError("the name of a table must have letters, digits and _ only, as people")
         if find_scheme(source) is not None:

@@ -48,6 +48,9 @@ ROW_NAMES = re.compile(r"|unnamed: 0(\.\d+)?|\.\.\.1|rownames|__index_level_0__"
 POSSIBLE_ROW_NAMES = re.compile(r"(?P<stem>x|v|_c|column_?|level_|index)(0+|1)?", re.IGNORECASE)
 """Replacements of an empty name by R, data.table, Spark, polars and DuckDB. They also give such names to columns with
 values: then other columns have the same name with another number, or values occur twice."""
+WRITTEN_DAY = re.compile(r"\d{1,4}([./-])(\d{1,2}|[^\W\d_]{3,9})\1\d{1,4}")
+WRITTEN_NUMBER = re.compile(r"[-+]?[\d.,']+%?")
+"""Days, and numbers with any sign for decimals: however evenly they repeat, they are no codes."""
 UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -121,29 +124,34 @@ def guess_person(profiles: Sequence[Profile], columns: Mapping[str, Column]) -> 
     if not shared:
         return None
     rows = int(np.clip(np.ceil(np.quantile(shared[0].counts, COVERED_PERSONS)), 2, MAX_ROWS_USED))
-    ordered = [name for name, column in columns.items() if column.kind in ("integer", "datetime")]
-    named = [name for name in ordered if columns[name].kind == "datetime" or set(name_words(name)) & ORDER_WORDS]
     # A table that already has columns of previous values is not linked: their names are taken.
     taken = any(name.startswith(PREVIOUS) and name.removeprefix(PREVIOUS) in columns for name in columns)
-    order, linked = next(iter(named), None), False if taken else None
+    order, linked = next(iter(_list_orders(columns)), None), False if taken else None
     return Person(key=shared[0].name, rows=rows, order=order, linked=linked, source="from-rows")
 
 
+def _list_orders(columns: Mapping[str, Column]) -> list[str]:
+    """Return the columns that may order the rows of a person: times, and whole numbers by their names."""
+    ordered = [name for name, column in columns.items() if column.kind in ("integer", "datetime")]
+    return [name for name in ordered if columns[name].kind == "datetime" or set(name_words(name)) & ORDER_WORDS]
+
+
 def find_static_columns(person: Person | None, table: Any, columns: Mapping[str, Column]) -> Person | None:
-    """Add the columns that never change within a person, although at random they would."""
+    """Add the columns that never change within a person, although at random they would; none of them orders rows."""
     if person is None or not has_linked_rows(columns, person):
         return person
     keys = number_values(table.column(person.key))
     known = keys >= 0
     persons, seen = len(np.unique(keys[known])), int(known.sum())
     static: list[str] = []
-    for name in (name for name, column in columns.items() if column.modelled and name != person.order):
+    for name in (name for name, column in columns.items() if column.modelled):
         values = number_values(table.column(name))[known] + 1
         shares = np.bincount(values) / seen
         pairs = len(np.unique(keys[known] * len(shares) + values))
         if pairs == persons and (1 - (shares**2).sum()) * (seen - persons) >= EXPECTED_CHANGES:
             static.append(name)
-    return replace(person, static=static)
+    order = next((name for name in _list_orders(columns) if name not in static), None)
+    return replace(person, order=order, static=static if order else ())
 
 
 def number_values(column: Any) -> Ints:
@@ -222,8 +230,8 @@ def _has_compact_codes(profile: Profile) -> bool:
     if profile.form != "text" or mean_length(profile) > MIN_PROSE_LENGTH:
         return False
     texts = [v.strip() for v in profile.values[:1000]]
-    coded = (t for t in texts if " " not in t and not ISO.fullmatch(t))
-    shaped = sum(1 for t in coded if re.search(r"\d", t) and not re.fullmatch(r"[-+.\d]+", t))
+    coded = (t for t in texts if " " not in t and not (ISO.fullmatch(t) or WRITTEN_DAY.fullmatch(t)))
+    shaped = sum(1 for t in coded if re.search(r"\d", t) and not WRITTEN_NUMBER.fullmatch(t))
     digits = all(re.fullmatch(r"\d+", t) for t in texts) and len({len(t) for t in texts}) == 1 and len(texts[0]) > 5
     return shaped > 0.9 * len(texts) or (digits and any(t.startswith("0") for t in texts))
 
