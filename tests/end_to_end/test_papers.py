@@ -184,7 +184,7 @@ PEOPLE = sklar.Schema(
         "ill": sklar.Category(["0", "1"]),
     }
 )  # fmt: skip
-FEW = ["--iterations", "1", "--workers", "1"]
+FEW = ["--iterations", "2", "--workers", "1"]
 
 
 def people(rows):
