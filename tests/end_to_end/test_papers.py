@@ -22,6 +22,8 @@ from typer.testing import CliRunner
 import sklar
 from benchmarks.papers.__main__ import QUICK
 from sklar.cli.main import app
+from sklar.lab.attacks.attribute_fits import ATTRIBUTE_PROFILES, AttributeProfile
+from sklar.lab.attacks.shadow import SHADOW_PROFILES, ShadowProfile
 from sklar.lab.baselines.registry import BASELINES
 from sklar.methods.registry import METHODS
 
@@ -184,7 +186,7 @@ PEOPLE = sklar.Schema(
         "ill": sklar.Category(["0", "1"]),
     }
 )  # fmt: skip
-FEW = ["--iterations", "2", "--workers", "1"]
+FEW = ["--targets", "3", "--workers", "1"]
 
 
 def people(rows):
@@ -220,6 +222,10 @@ def test_examples_of_attacks_on_a_method_run(tmp_path, monkeypatch):
     table = people(400)
     table.to_csv(tmp_path / "people.csv", index=False)
     PEOPLE.write(tmp_path / "people.toml")
+    small = {"iterations": 2, "reference": 120, "size": 100}
+    shadow = ShadowProfile(**small, shadows=2, tables=2, synthetic=100, test_tables=4)
+    monkeypatch.setitem(SHADOW_PROFILES, "quick", shadow)
+    monkeypatch.setitem(ATTRIBUTE_PROFILES, "quick", AttributeProfile(**small, tables=4))
     monkeypatch.chdir(tmp_path)
     text = COMMANDS["attack-method"].help.replace("\\", " ")
     examples = [line.split() for line in text.splitlines() if line.strip().startswith("sklar attack-method")]
