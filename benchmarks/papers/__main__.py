@@ -1,7 +1,7 @@
 """Reproductions: `python -m benchmarks.papers NAME ... [--profile quick|paper] [--out FOLDER]`, or `--all`.
 
 Each prints the paper's value, ours as published and ours by default side by side. The profile `quick` has fewer rows,
-levels, games and runs, and says so on the page; `paper` has the paper's sizes.
+levels, games and runs, and says so on the page; `paper` has the paper's sizes. Options of the scripts are passed on.
 
 What each printed is kept with its pictures as a page, NAME.md, and the folder's README.md lists them with their
 seconds. One that fails, as for a table that cannot be fetched, or that takes longer than `--limit` seconds, is named
@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -41,7 +41,7 @@ QUICK = {
     "tvine_tradeoff": f"{DRAWS} --levels 1,11,20",
     "tvine_membership": f"{DRAWS} --levels 1,20", "tvine_overview": f"{DRAWS} --levels 1,10,25",
     "tvine_published": DRAWS, "tvine_order": f"{DRAWS} --levels 1,10,25", "galloni_adult": DRAWS, "dpc_curves": DRAWS,
-    "dpc_pure": DRAWS,
+    "dpc_pure": DRAWS, "dpcopula_joint": "--quick",
     "shirley_privacy": DRAWS, "shirley_comparison": FOLDS, "shirley_encoder": FOLDS, "shirley_mechanism": FOLDS,
     "shirley_split": FOLDS, "shirley_truncation": FOLDS,
 }  # fmt: skip
@@ -59,9 +59,9 @@ class Run:
     profile: str = "quick"
 
 
-def run_one(name: str, profile: str, out: Path, limit: float | None) -> Run:
+def run_one(name: str, profile: str, out: Path, limit: float | None, more: Sequence[str] = ()) -> Run:
     """Run a script, show what it prints, and write its page."""
-    words = words_of(name, profile)
+    words = " ".join((words_of(name, profile), *more))
     began, lines, late = time.monotonic(), list[str](), list[int]()
     command = [sys.executable, "-m", f"benchmarks.papers.{name}", *words.format(out=out).split()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True) as process:
@@ -78,7 +78,7 @@ def run_one(name: str, profile: str, out: Path, limit: float | None) -> Run:
     seconds = round(time.monotonic() - began)
     ended = f"stopped after {limit:.0f} s" if late else "ended well" if process.returncode == 0 else "failed"
     print(f"({seconds} s, {ended})", flush=True)
-    shown = f"python -m benchmarks.papers {name} --profile {profile}"
+    shown = " ".join(("python -m benchmarks.papers", name, "--profile", profile, *more))
     found = Run(about=about(name), command=shown, seconds=seconds, ended=ended, profile=profile)
     write_page(name, found, "".join(lines), out)
     return found
@@ -139,7 +139,7 @@ def main() -> None:
     parser.add_argument("--profile", default="quick", choices=["quick", "paper"], help="paper: the paper's sizes")
     parser.add_argument("--out", type=Path, default=PAGES, help="folder of pages and pictures")
     parser.add_argument("--limit", type=float, help=f"seconds a script may take; {QUICK_LIMIT:.0f} of a quick run")
-    given = parser.parse_args()
+    given, more = parser.parse_known_args()
     unknown = sorted(set(given.names) - set(QUICK))
     if unknown or not (given.all or given.names):
         parser.error(f"name scripts, or --all; there are: {', '.join(QUICK)}")
@@ -151,7 +151,7 @@ def main() -> None:
     for name in asked:
         print(f"\n=== python -m benchmarks.papers {name} --profile {given.profile}", flush=True)
         limit = given.limit or (QUICK_LIMIT if given.profile == "quick" else None)
-        runs[name] = run_one(name, given.profile, out, limit)
+        runs[name] = run_one(name, given.profile, out, limit, more)
         write_list({known: runs[known] for known in QUICK if known in runs}, out)
     bad = [name for name in asked if runs[name].ended != "ended well"]
     if bad:

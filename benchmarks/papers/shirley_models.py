@@ -58,6 +58,7 @@ def main() -> None:
         sklar.lab.scatter(made, schema(), path)
         print(f"drawn: {path}", flush=True)
     sklar.lab.scatter(real, schema(), asked.out / "shirley_scatter_table.png")
+    print(f"drawn: {asked.out / 'shirley_scatter_table.png'}")
     print("Why they differ: the paper's rows are not published, so the table is made anew from its coefficients; the")
     print("paper does not say at which epsilon; the lines here have the epsilon asked for, but for one.")
     print(MIN_SIGMAS)

@@ -23,6 +23,8 @@ from typer.testing import CliRunner
 import sklar
 from benchmarks.papers.__main__ import QUICK
 from sklar.cli.main import app
+from sklar.lab.attacks.attribute_fits import ATTRIBUTE_PROFILES, AttributeProfile
+from sklar.lab.attacks.shadow import SHADOW_PROFILES, ShadowProfile
 from sklar.lab.baselines.registry import BASELINES
 from sklar.methods.registry import METHODS
 
@@ -179,19 +181,33 @@ def complete(code):
     return shlex.split(code if " -e " in code else f"{code} -e 20")[1:]
 
 
+PEOPLE = sklar.Schema(
+    {
+        "age": sklar.Integer(16, 100), "income": sklar.Real(0, 1e5), "bmi": sklar.Real(10, 60),
+        "ill": sklar.Category(["0", "1"]),
+    }
+)  # fmt: skip
+FEW = ["--targets", "3", "--workers", "1"]
+
+
+def people(rows):
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=rows)
+    return pd.DataFrame(
+        {
+            "age": np.clip(45 + 12 * z, 17, 90).round(),
+            "income": np.clip(30_000 * np.exp(z / 3), 0, 1e5).round(),
+            "bmi": np.clip(25 + z + rng.normal(size=rows), 15, 50).round(1),
+            "ill": (z + rng.normal(size=rows) > 0).astype(int),
+        }
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("code", runnable_fits())
 def test_every_fit_that_the_page_names_runs(code, tmp_path):
-    rng = np.random.default_rng(0)
-    z, rows = rng.normal(size=20_000 if "mle" in code else 1_500), 20_000 if "mle" in code else 1_500
-    table = {
-        "age": np.clip(45 + 12 * z, 17, 90).round(), "income": np.clip(30_000 * np.exp(z / 3), 0, 1e5).round(),
-        "bmi": np.clip(25 + z + rng.normal(size=rows), 15, 50).round(1),
-        "ill": (z + rng.normal(size=rows) > 0).astype(int),
-    }  # fmt: skip
-    pd.DataFrame(table).to_csv(tmp_path / "people.csv", index=False)
-    facts = {"age": sklar.Integer(16, 100), "income": sklar.Real(0, 1e5), "bmi": sklar.Real(10, 60)}
-    sklar.Schema({**facts, "ill": sklar.Category(["0", "1"])}).write(tmp_path / "people.toml")
+    people(20_000 if "mle" in code else 1_500).to_csv(tmp_path / "people.csv", index=False)
+    PEOPLE.write(tmp_path / "people.toml")
     files = [str(tmp_path / "people.csv"), "-s", str(tmp_path / "people.toml"), "-o", str(tmp_path / "m.sklar")]
     words = complete(code)
     with warnings.catch_warnings():
@@ -199,6 +215,27 @@ def test_every_fit_that_the_page_names_runs(code, tmp_path):
         ended = CliRunner().invoke(app, [words[0], *files, *words[1:]])
     assert ended.exit_code == 0, f"{words}: {ended.stderr}"
     assert sklar.load(tmp_path / "m.sklar").claim.guarantee == (words[words.index("-m") + 1] not in BASELINES)
+
+
+@pytest.mark.slow
+def test_examples_of_attacks_on_a_method_run(tmp_path, monkeypatch):
+    """As the help has them, but for fewer games; an external command has tests of its own."""
+    table = people(400)
+    table.to_csv(tmp_path / "people.csv", index=False)
+    PEOPLE.write(tmp_path / "people.toml")
+    small = {"iterations": 2, "reference": 120, "size": 100}
+    shadow = ShadowProfile(**small, shadows=2, tables=2, synthetic=100, test_tables=4)
+    monkeypatch.setitem(SHADOW_PROFILES, "quick", shadow)
+    monkeypatch.setitem(ATTRIBUTE_PROFILES, "quick", AttributeProfile(**small, tables=4))
+    monkeypatch.chdir(tmp_path)
+    text = COMMANDS["attack-method"].help.replace("\\", " ")
+    examples = [line.split() for line in text.splitlines() if line.strip().startswith("sklar attack-method")]
+    assert len(examples) == 4
+    for words in (words for words in examples if "--peer" not in words):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ended = CliRunner().invoke(app, [*words[1:], *(() if "quick" in words else ("--profile", "quick")), *FEW])
+        assert ended.exit_code == 0, f"{words}: {ended.stderr}"
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import sklar
-from benchmarks.papers.competitors import networks, privbayes
+from benchmarks.papers.competitors import networks, php, privbayes
 
 PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
 
@@ -75,6 +75,43 @@ def test_old_noise_is_as_many_times_too_little_as_there_are_rows_and_says_so(rec
     assert scales[:2] == [8.0, 8.0] and scales[2:] == [8.0 / 500, 8.0 / 500]
     assert "NO GUARANTEE" in run.NO_PROMISE and "NO GUARANTEE" in privbayes(1.0, old_noise=True).label
     assert privbayes(1.0, old_noise=True).command.endswith(" old-noise")
+
+
+def test_php_scores_every_cut_as_by_hand_and_no_row_moves_a_score_further(recipe):
+    run, rng = recipe("php"), np.random.default_rng(0)
+
+    def uneven(counts):
+        parts = ((counts[:at], counts[at:]) for at in range(1, len(counts)))
+        return np.array([sum(np.abs(part - part.mean()).sum() for part in pair) for pair in parts])
+
+    worst = 0.0
+    for counts in rng.integers(0, 4, (60, 7)):
+        np.testing.assert_allclose(run.uneven(counts), uneven(counts), atol=1e-12)
+        for at in range(7):
+            more = counts + (np.arange(7) == at)
+            worst = max(worst, np.abs(run.uneven(more) - run.uneven(counts)).max())
+    assert 1.0 < worst <= run.SENSITIVITY
+
+
+def test_php_finds_even_parts(recipe):
+    run, rng = recipe("php"), np.random.default_rng(1)
+    codes = rng.integers(0, [8, 4], (6_000, 2))  # evenly in one half of both columns, nothing elsewhere
+    made = run.synthesize(codes, (16, 8), 1e6, 6_000, rng)
+    assert (made < [8, 4]).all() and made.shape == (6_000, 2)
+    one, two = (np.bincount(rows[:, 0] * 4 + rows[:, 1], minlength=32) for rows in (codes, made))
+    assert np.abs(one - two).max() < 6 * np.sqrt(2 * 188)  # six standard deviations of both draws
+    assert sorted(run.z_order((4, 3))) == list(range(12))
+
+
+def test_php_refuses_more_than_two_columns(recipe, tmp_path, monkeypatch):
+    run = recipe("php")
+    pd.DataFrame(np.zeros((50, 3), dtype=int), columns=list("abc")).to_parquet(tmp_path / "train.parquet")
+    sklar.Schema({name: sklar.Integer(0, 3) for name in "abc"}).write(tmp_path / "schema.toml")
+    files = [str(tmp_path / name) for name in ("train.parquet", "schema.toml", "made.parquet")]
+    monkeypatch.setattr(sys, "argv", ["run.py", *files[:2], "1.0", "0.0", "50", files[2]])
+    with pytest.raises(SystemExit, match="the table has 3"):
+        run.main()
+    assert php(1.0).command.endswith("peers/php/run.py")
 
 
 def test_without_noise_a_chain_is_learned(recipe):
