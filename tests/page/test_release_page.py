@@ -22,6 +22,7 @@ from sklar.pipeline.bundle.keys import make_key
 from sklar.pipeline.model import Model
 from tests.page.conftest import serious
 from tests.page.releases import CANARY, draw_by_python, fit_odd
+from tests.pipeline import test_tables as two_tables
 
 pytestmark = pytest.mark.slow
 
@@ -306,6 +307,18 @@ def test_models_that_browsers_cannot_draw_from_have_a_page_that_says_so(
     visit.go("pairs/age/income")
     visit.page.wait_for_selector(".joint svg")
     assert serious(visit.page) == [] and visit.complaints == []
+
+
+def test_a_release_of_two_tables_has_a_page_with_the_command_for_both(tmp_path: Path, visit: Visit) -> None:
+    model = sklar.fit(two_tables.made(), two_tables.tables(), epsilon=3.0)
+    model.page(tmp_path / "two.page.html")
+    visit.open(tmp_path / "two.page.html", "sample")
+    expect(visit.page.locator("main")).to_contain_text("its rows come person by person")
+    expect(visit.page.locator("pre")).to_contain_text("-o rows/")
+    visit.go("columns")
+    expect(visit.page.locator("main")).to_contain_text("parent: kind")
+    assert serious(visit.page) == [] and visit.complaints == []
+    assert sklar.verify(tmp_path / "two.page.html").ok
 
 
 def test_a_page_without_a_guarantee_is_refused(tmp_path: Path) -> None:

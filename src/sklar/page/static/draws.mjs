@@ -63,7 +63,7 @@ function withoutSampling(content) {
   return [
     h("h2", { class: "title", tabindex: "-1" }, "Draw synthetic rows"),
     h("p", { class: "panel fair" }, `This page cannot draw rows: ${content.schema.unsupported}. Save the model file under “Verify”, install Sklar, and run:`),
-    h("pre", { tabindex: "0" }, h("code", `sklar sample ${content.title}.sklar -o rows.csv -n 1000`)),
+    h("pre", { tabindex: "0" }, h("code", `sklar sample ${content.title}.sklar -o ${content.schema.sample_file} -n 1000`)),
   ];
 }
 

@@ -44,6 +44,7 @@ def describe_schema(stored: Stored) -> dict[str, Any]:
         ],
         "coordinates": [_describe_coordinate(by, name, margins[name]) for name in by.schema.modelled],
         "unsupported": unsupported,
+        "sample_file": "rows/" if schema.person is not None and schema.person.parents is not None else "rows.csv",
     }
     if unsupported:
         return facts
@@ -88,7 +89,7 @@ def explain_unsupported(stored: Stored) -> str:
 
 
 def _describe_coordinate(by: Coordinates, name: str, margin: Margin) -> dict[str, Any]:
-    column, part = by.schema[name], by.by_name[name]
+    column, part = by.schema[name], by.by_name.get(name)  # views of linked tables have none
     units = [{"unit": _ratio(Fraction(repr(unit))), "share": share} for unit, share in margin.heaping]
     coarse = isinstance(column, Integer | Real) and bool(np.any(column.grid.widths != column.grid.step))
     kind = "same" if isinstance(part, Same) else "part"
