@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sklar.model.completing import MORE_PARTICLES, complete_codes
-from sklar.model.protocol import UNKNOWN, RowProposals, RowwiseModel
+from sklar.model.protocol import UNKNOWN_CODE, RowProposals, RowwiseModel
 from tests.contracts.conditioned import AGE, CASES, INCOME, REGION, SCHEMA, SMOKER, VISITS, fitted, reference, surprise
 from tests.tiers import slow_unless
 
@@ -23,7 +23,7 @@ KNOWN = {
 
 
 def hidden(rows: np.ndarray, known: list[int]) -> np.ndarray:
-    out = np.full_like(rows, UNKNOWN)
+    out = np.full_like(rows, UNKNOWN_CODE)
     out[:, known] = rows[:, known]
     return out
 
@@ -60,7 +60,7 @@ def test_each_row_is_as_filtered_rows_are(name):
 def test_rows_that_know_different_columns_are_completed_together():
     model, rows = fitted("vine").table_model, reference("vine")[:4_000]
     rng = np.random.default_rng(8)
-    given = np.where(rng.random(rows.shape) < 0.5, rows, UNKNOWN).astype(np.int32)
+    given = np.where(rng.random(rows.shape) < 0.5, rows, UNKNOWN_CODE).astype(np.int32)
     done = complete_codes(model, given, rng)
     assert np.array_equal(done.codes[given >= 0], given[given >= 0])
     assert surprise(done.codes, len(rows), reference("vine")[4_000:]) < 1
@@ -98,7 +98,7 @@ def test_codes_that_no_row_has_together_are_told():
     model = fitted("cop").table_model
     rows = model.simulate(50, np.random.default_rng(3))
     given = rows.copy()
-    given[:, SMOKER] = UNKNOWN
+    given[:, SMOKER] = UNKNOWN_CODE
     given[0, :SMOKER] = [0, 23, 9, 0]  # the youngest, the richest and the most visited: none among many rows
     done = complete_codes(model, given, np.random.default_rng(5))
     assert done.effective[0] == 0 and done.particles[0] == MORE_PARTICLES

@@ -120,7 +120,7 @@ def test_the_effective_size_is_that_of_an_independent_sample_of_the_same_spread(
 
     With 300 samples the ratio of variances lies within a factor of 1.6 unless by a chance of 1e-7.
     """
-    monkeypatch.setattr(conditioning, "MOST_PROPOSALS", most)
+    monkeypatch.setattr(conditioning, "MAX_PROPOSALS", most)
     low, high = np.arange(20) < 8, np.arange(20) >= 14
     model, column = correlated(3), 2
     allowed = {0: low, 1: high}
@@ -168,7 +168,7 @@ def test_parts_of_codes_count_by_their_size():
 
 
 def test_sets_out_of_reach_are_refused_by_name(monkeypatch):
-    monkeypatch.setattr(conditioning, "MOST_PROPOSALS", 20_000)
+    monkeypatch.setattr(conditioning, "MAX_PROPOSALS", 20_000)
     model = fitted("cop-id").table_model
     rare = {AGE: np.arange(21) == 0, INCOME: np.arange(26) == 25, SMOKER: np.array([False, True])}
     with pytest.raises(UnsupportedConditionError, match=r"'age'.*and 30 is needed|'income': less than one row in"):

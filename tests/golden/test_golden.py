@@ -15,7 +15,7 @@ import sklar
 from sklar.accounting.noise import Noise
 from sklar.errors import ModelFileError
 from sklar.model.codec import ArrayPool, decode, encode
-from sklar.model.registry import STORED, class_of
+from sklar.model.registry import CLASSES_BY_WORD, class_of
 from sklar.release.blocks import BlockLikelihoods
 from sklar.release.charges import hash_request
 from sklar.release.choices import Discovery
@@ -65,8 +65,8 @@ def sklar_baselines() -> set[str]:
 
 def test_every_stored_class_has_a_word_and_every_word_a_class() -> None:
     words = {word for name in CASES for word in words_in(FILES / f"{name}.sklar")}
-    assert words == set(STORED) - set(UNPINNED)
-    for word in STORED:
+    assert words == set(CLASSES_BY_WORD) - set(UNPINNED)
+    for word in CLASSES_BY_WORD:
         assert dataclasses.is_dataclass(class_of(word))
 
 

@@ -9,7 +9,7 @@ from sklar.model.completing import complete_codes
 from sklar.model.independent import IndependentModel
 from sklar.model.kept import KeptModel, copied_as_in, keep_values, without_copies
 from sklar.model.margins.margin import margin_from_dense
-from sklar.model.protocol import UNKNOWN
+from sklar.model.protocol import UNKNOWN_CODE
 
 BEFORE, AFTER = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.3, 0.4])
 BASE = IndependentModel(
@@ -32,7 +32,7 @@ def test_rows_keep_values_as_often_as_wanted(how: str) -> None:
 
 
 def test_rows_are_completed_with_copies_unless_the_value_is_known() -> None:
-    known = np.full((ROWS, 3), UNKNOWN, dtype=np.int32, order="F")
+    known = np.full((ROWS, 3), UNKNOWN_CODE, dtype=np.int32, order="F")
     known[:, 0] = np.arange(ROWS) % 4
     known[: ROWS // 2, 1] = 3
     done = complete_codes(MODEL, known, np.random.default_rng(2)).codes
@@ -44,7 +44,7 @@ def test_rows_are_completed_with_copies_unless_the_value_is_known() -> None:
 def test_a_value_that_the_model_does_not_have_is_not_copied() -> None:
     empty = np.array([0.0, 0.3, 0.3, 0.4])
     base = IndependentModel(margins=(BASE.margins[0], margin_from_dense("x", empty)), rows_estimate=9)
-    known = np.array([[0, UNKNOWN]] * 100, dtype=np.int32)
+    known = np.array([[0, UNKNOWN_CODE]] * 100, dtype=np.int32)
     done = complete_codes(keep_values(base, {(0, 1): 1.0}), known, np.random.default_rng(3))
     assert (done.codes[:, 1] > 0).all() and (done.effective > 0).all()
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklar.model.axis import FEW, guide, guides, interval_of
+from sklar.model.axis import MIN_INDEXED_NUMBERS, guide, guides, interval_of
 
 
 def plain(edges, u):
@@ -23,7 +23,9 @@ def awkward_edges(rng, size):
 def test_agrees_with_binary_search(size):
     rng = np.random.default_rng(size)
     edges = awkward_edges(rng, size)
-    u = np.concatenate([rng.random(2 * FEW), edges, np.nextafter(edges, 0), np.nextafter(edges, 1), [0.0, 1.0]])
+    u = np.concatenate(
+        [rng.random(2 * MIN_INDEXED_NUMBERS), edges, np.nextafter(edges, 0), np.nextafter(edges, 1), [0.0, 1.0]]
+    )
     assert np.array_equal(interval_of(edges, u), plain(edges, u))
 
 

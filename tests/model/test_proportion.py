@@ -11,7 +11,7 @@ from sklar.model.completing import complete_codes
 from sklar.model.conditioning import simulate_given
 from sklar.model.margins.margin import margin_from_dense
 from sklar.model.proportion import RowwiseInProportion, in_proportion
-from sklar.model.protocol import UNKNOWN
+from sklar.model.protocol import UNKNOWN_CODE
 
 
 class TwoKinds:
@@ -41,8 +41,8 @@ class Rowwise(TwoKinds):
     def row_proposals(self, first: object) -> Any:
         def propose(known: Any, rng: np.random.Generator) -> Any:
             drawn = self.simulate(len(known), rng)
-            fits = ((known == UNKNOWN) | (known == drawn)).all(axis=1)
-            return np.where(known == UNKNOWN, drawn, known), np.where(fits, 0.0, -np.inf)
+            fits = ((known == UNKNOWN_CODE) | (known == drawn)).all(axis=1)
+            return np.where(known == UNKNOWN_CODE, drawn, known), np.where(fits, 0.0, -np.inf)
 
         return propose
 
@@ -84,7 +84,7 @@ def test_conditions_are_met_in_proportion() -> None:
 def test_rows_are_completed_in_proportion(votes: Any) -> None:
     model = in_proportion(votes, NAMES, "rows")
     assert isinstance(model, RowwiseInProportion) == isinstance(votes, Rowwise)
-    known = np.full((4_000, 2), UNKNOWN, dtype=np.int32)
+    known = np.full((4_000, 2), UNKNOWN_CODE, dtype=np.int32)
     known[:, 0] = 0
     done = complete_codes(model, known, np.random.default_rng(3))
     assert share(done.codes[:, 1] == 0) == pytest.approx(1 / 2.5, abs=0.05)

@@ -87,14 +87,14 @@ def weighing(model, log_weights):
 
 
 def test_a_model_without_support_is_told(fake_model, monkeypatch):
-    monkeypatch.setattr("sklar.model.conditioning.MOST_PROPOSALS", 5_000)
+    monkeypatch.setattr("sklar.model.conditioning.MAX_PROPOSALS", 5_000)
     model = weighing(fake_model, lambda rows: np.where(np.arange(rows) % 500 == 0, 0.0, -np.inf))
     with pytest.raises(UnsupportedConditionError, match=r"'a'.*10\.0, and 30"):
         draw_sample(model, FREE, 10, given={"a": 3})
 
 
 def test_what_a_conditional_sample_is_worth_is_told(fake_model, monkeypatch):
-    monkeypatch.setattr("sklar.model.conditioning.MOST_PROPOSALS", 5_000)
+    monkeypatch.setattr("sklar.model.conditioning.MAX_PROPOSALS", 5_000)
     model = weighing(fake_model, lambda rows: np.where(np.arange(rows) % 50 == 0, 0.0, -np.inf))
     assert draw_sample(model, FREE, 400)[1] == 400
     assert draw_sample(model, FREE, 200, given={"a": (3, 9)})[1] == 100

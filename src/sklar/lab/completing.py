@@ -21,7 +21,7 @@ from sklar.export.frames import as_frame, form_of
 from sklar.lab.tables.reading import read_table, read_whole
 from sklar.lab.tables.table import table_values
 from sklar.model.linked import LinkedModel
-from sklar.model.protocol import UNKNOWN
+from sklar.model.protocol import UNKNOWN_CODE
 from sklar.rows.encode import encoder_of
 from sklar.rows.encode.coordinates import coordinate_encoder
 from sklar.rows.persons.family import Keys, find_places
@@ -100,7 +100,7 @@ def _encode_known(
     schema: Schema, by: Coordinates, given: Any, names: list[str], keep: bool, null_values: tuple[str, ...]
 ) -> KnownCells:
     values, filled = known_values(schema, given, names, keep, null_values)
-    codes = np.full((given.num_rows, len(by.parts)), UNKNOWN, dtype=np.int32, order="F")
+    codes = np.full((given.num_rows, len(by.parts)), UNKNOWN_CODE, dtype=np.int32, order="F")
     for place, part in enumerate(by.parts):
         if part.sources and all(name in filled for name in part.sources):
             arrays = [given.column(name).combine_chunks() for name in part.sources]

@@ -30,10 +30,10 @@ from sklar.schema.coordinates import views_of
 from sklar.schema.table import Schema
 
 LABEL = "held back"
-MOST_SHARE = 0.5
+MAX_SHARE = 0.5
 TRIPLES, RANGES = 8, 8
 """Random tables of three columns, and of random ranges of two: more look at more of the model, each with more noise."""
-MOST_GROUPS = 4
+MAX_GROUPS_PER_AXIS = 4
 ROWS_PER_CELL = 1.5
 """A cell of a triple holds this many standard deviations of noise on average, or there are two groups a column."""
 CARD_COLUMNS, CARD_GROUPS, CARD_ROWS = 3, 3, 4_000
@@ -113,10 +113,10 @@ def _after_one_child(setting: Setting[Any]) -> np.random.Generator:
 
 def require_share(share: object) -> None:
     """Refuse what is no share of a budget that leaves most of it to the fit."""
-    if isinstance(share, bool) or not isinstance(share, float | int) or not 0 < share <= MOST_SHARE:
+    if isinstance(share, bool) or not isinstance(share, float | int) or not 0 < share <= MAX_SHARE:
         raise UsageError(
             f"check_share, the part of the budget for tables that only check the model, lies above 0 and is at most "
-            f"{MOST_SHARE:g}; {share!r} was given"
+            f"{MAX_SHARE:g}; {share!r} was given"
         )
 
 
@@ -142,7 +142,7 @@ def table_count(schema: Schema, options: Any) -> int:
 
 def held_groups(rows: float, sigma: float) -> int:
     """Return the number of groups of each column of a triple that the noise supports."""
-    return int(np.clip((rows / (ROWS_PER_CELL * max(sigma, 1e-9))) ** (1 / 3), 2, MOST_GROUPS))
+    return int(np.clip((rows / (ROWS_PER_CELL * max(sigma, 1e-9))) ** (1 / 3), 2, MAX_GROUPS_PER_AXIS))
 
 
 def held_tables(

@@ -68,7 +68,7 @@ MIN_SIGMA = 1e-3
 """Noise smaller than this (at epsilon in the hundreds) is treated as this, to keep the arithmetic finite."""
 PART_SIGMAS = 4.0
 """A bin of the second histogram should hold this many standard deviations of its noise."""
-WIDE = 16
+MIN_NUMBERS_PER_COARSE_CELL = 16
 """Numbers that a coarse cell must be able to hold for heaping to be measured by coarse cells, and to shape finer ones.
 With fewer a heavy single number (40 hours) looks like a heap (of all multiples of 20)."""
 
@@ -310,7 +310,7 @@ def _is_wide(column: Column, found: Fraction | None) -> bool:
     if not isinstance(column, Integer | Real):
         return False
     unit = found or base_unit(column)
-    return unit is None or float(column.upper - column.lower) >= WIDE * COARSE_CELLS * unit
+    return unit is None or float(column.upper - column.lower) >= MIN_NUMBERS_PER_COARSE_CELL * COARSE_CELLS * unit
 
 
 def _find_rounding(declared: Column, column: _Column, margin: Margin, rows: float) -> Rounding | None:

@@ -26,9 +26,9 @@ from sklar.schema.numbers import Real
 from sklar.schema.persons.person import PAY_ROWS
 from sklar.schema.table import Schema
 
-LEAST_NOISE = 13.0
+MIN_GAUSSIAN_FILTER_NOISE = 13.0
 """Where less noise than this is on some table, what the Gaussian filter gains is lost to its dither of variance 4."""
-GUESSED_ROWS = 10_000
+OUTLINE_ROWS = 10_000
 """For outlines whose noise does not depend on the number of rows."""
 
 
@@ -147,9 +147,9 @@ class Method(Generic[Options]):
         if shifts is None:
             return allowance, plan
         least = min(
-            line.noise.scale / line.resolution for line in self.outline(schema, options, allowance, unit, GUESSED_ROWS)
+            line.noise.scale / line.resolution for line in self.outline(schema, options, allowance, unit, OUTLINE_ROWS)
         )
-        return (shifts if least >= LEAST_NOISE else allowance), plan
+        return (shifts if least >= MIN_GAUSSIAN_FILTER_NOISE else allowance), plan
 
     def require_possible(
         self, schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int | None
@@ -166,7 +166,7 @@ class Method(Generic[Options]):
         self.check(schema, options)
         if rows is not None:
             self.require_rows(schema, options, allowance, unit, rows)
-        return self.outline(schema, options, allowance, unit, GUESSED_ROWS if rows is None else rows)
+        return self.outline(schema, options, allowance, unit, OUTLINE_ROWS if rows is None else rows)
 
     def read_options(self, given: Mapping[str, Any]) -> Options:
         """The options record; unknown names and wrong values are refused by name."""

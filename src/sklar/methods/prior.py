@@ -17,11 +17,11 @@ from sklar.schema.columns import Column
 from sklar.schema.prior import PublicColumn, PublicPrior
 from sklar.schema.table import Schema
 
-DEGREES = 4
+POLYNOMIAL_DEGREE = 4
 """Polynomials by which the margin of an ordered column may differ smoothly from the public one."""
-LEAST_FACTOR = 0.1
+MIN_SHARE_FACTOR = 0.1
 """The least factor by which they may change a share."""
-SMOOTHED = 30.0
+SMOOTHING_ROWS = 30.0
 """Rows of independent columns that are added to tables of pairs of a public table, so that no cell is empty."""
 
 
@@ -68,7 +68,7 @@ def shrink_margins_to_prior(
     compared = [_compare(prior, shares[name], smooth[name], seen[name], rows) for name in names]
     margins: dict[str, PublicMargin] = {}
     for name, one in zip(names, shrink_to_prior(compared, least_phi(prior, rows)), strict=True):
-        moved = shares[name] * np.maximum(1 + smooth[name] @ one.moved, LEAST_FACTOR)
+        moved = shares[name] * np.maximum(1 + smooth[name] @ one.moved, MIN_SHARE_FACTOR)
         margins[name] = PublicMargin(shares=moved / moved.sum(), phi=one.phi, rows=prior.rows)
     return margins
 
@@ -101,11 +101,11 @@ def _polynomials(column: Column, shares: Floats) -> Floats:
     """
     values = column.value_cells
     if not column.ordered or values < 3:
-        return np.zeros((len(shares), DEGREES))
+        return np.zeros((len(shares), POLYNOMIAL_DEGREE))
     inside = shares[:values]
     place = (np.cumsum(inside) - inside / 2) / max(float(inside.sum()), 1e-300)
-    lines = np.zeros((len(shares), DEGREES))
-    for degree in range(1, DEGREES + 1):
+    lines = np.zeros((len(shares), POLYNOMIAL_DEGREE))
+    for degree in range(1, POLYNOMIAL_DEGREE + 1):
         lines[:values, degree - 1] = np.sqrt(2 * degree + 1) * eval_legendre(degree, 2 * place - 1)
     return lines
 
@@ -125,7 +125,7 @@ def expected_table(
         for name, lookup, mass in zip(names, lookups, masses, strict=True)
     )
     smooth = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(prior.rows, 1)
-    return fit_margins(first @ (counts + SMOOTHED / max(prior.rows, 1) * smooth) @ second.T, *masses)
+    return fit_margins(first @ (counts + SMOOTHING_ROWS / max(prior.rows, 1) * smooth) @ second.T, *masses)
 
 
 def _spread_groups(column: PublicColumn, lookup: Ints, groups: int) -> Floats:

@@ -35,7 +35,7 @@ BASELINE_NAMES = (
 
 ENTRY_POINTS = "sklar.methods"
 """The group of entry points by which other packages offer methods: the name of the method, and its `Method`."""
-FOREIGN = (
+FOREIGN_METHOD_NOTE = (
     "the method '{}' is not part of Sklar: the promise holds if its code sees nothing of the rows but what it measures"
 )
 _handed_over: dict[str, Method[Any]] = {}
@@ -83,4 +83,4 @@ def _installed(name: str) -> Method[Any] | None:
 
 def _as_foreign(method: Method[Any]) -> Method[Any]:
     """The method with a sentence for the claim that says whose it is."""
-    return replace(method, caveats=(*method.caveats, FOREIGN.format(method.name)))
+    return replace(method, caveats=(*method.caveats, FOREIGN_METHOD_NOTE.format(method.name)))

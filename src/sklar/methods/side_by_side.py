@@ -34,18 +34,18 @@ from sklar.schema.numbers import Datetime, Real
 from sklar.schema.persons.linked import FIRST, NEXT, PARENT, PREVIOUS
 from sklar.schema.table import Schema
 
-SHARES = {PARENT: 0.3, FIRST: 0.4, NEXT: 0.6}
+TABLE_SHARES = {PARENT: 0.3, FIRST: 0.4, NEXT: 0.6}
 """How tables share the allowance: those with more columns have more of it."""
 KEPT = "values kept"
 """The step that counts how often columns keep their value from one row to the next."""
 KEPT_SHARE = 0.1
-"""What that step has of the allowance, in the units of SHARES: of 545 persons at epsilon 2, shares of seven columns
-are then within 0.1 19 times of 20; half as much makes that 0.14."""
+"""What that step has of the allowance, in the units of TABLE_SHARES: of 545 persons at epsilon 2, shares of seven
+columns are then within 0.1 19 times of 20; half as much makes that 0.14."""
 MIN_GAIN_SIGMAS = 2.0
 """Standard errors by which a measured share must exceed that of the model for values to be copied."""
 MEAN_OF_ABSOLUTE = math.sqrt(2 / math.pi)
 """Mean absolute value of Gaussian noise of standard deviation 1."""
-KEPT_DRAWN = 20_000
+KEPT_SIMULATED_ROWS = 20_000
 """Rows drawn from the model of transitions to count how often it keeps values: to within 0.004."""
 
 
@@ -173,7 +173,7 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
 
 def split_allowance(views: Sequence[View], allowance: Allowance) -> list[Allowance]:
     """What each of the tables may spend."""
-    return [allowance.part(SHARES[view.name] / _all_shares(views)) for view in views]
+    return [allowance.part(TABLE_SHARES[view.name] / _all_shares(views)) for view in views]
 
 
 def kept_query(view: View) -> Agreements | None:
@@ -202,7 +202,7 @@ def with_kept_values(model: TableModel, view: View, part: Evidence[Any]) -> Tabl
         return model
     query, rows, names = measured[0].query, model.rows_estimate, view.by.schema.modelled
     assert isinstance(query, Agreements)
-    drawn = model.simulate(KEPT_DRAWN, part.setting.generator())
+    drawn = model.simulate(KEPT_SIMULATED_ROWS, part.setting.generator())
     pairs: dict[tuple[int, int], float] = {}
     for before, after, count in zip(query.first, query.second, measured[0].values, strict=True):
         places = names.index(before), names.index(after)
@@ -229,7 +229,7 @@ def _kept_noise(query: Agreements, views: Sequence[View], allowance: Allowance, 
 
 
 def _all_shares(views: Sequence[View]) -> float:
-    return sum(SHARES[view.name] + KEPT_SHARE * (kept_query(view) is not None) for view in views)
+    return sum(TABLE_SHARES[view.name] + KEPT_SHARE * (kept_query(view) is not None) for view in views)
 
 
 def _schemas(schema: Schema) -> list[Schema]:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-TINY = 1e-9
+UNIFORM_MARGIN = 1e-9
 """Uniforms are kept this far from 0 and 1, so that quantiles and normal scores stay finite."""
 
 Tops = tuple[float, float]
 """Where values end on two axes; beyond are nulls."""
 NO_NULLS: Tops = (1.0, 1.0)
 
-FEW = 4_096
+MIN_INDEXED_NUMBERS = 4_096
 """Below this many numbers building an index to find their intervals does not pay."""
 STEPS_PER_EDGE = 4
 """More steps of the index lead nearer to the interval of a number, and take longer to build."""
@@ -96,7 +96,7 @@ def split_edges(edges: np.ndarray, top: float) -> tuple[np.ndarray, np.ndarray]:
 
 def clip_open(u: np.ndarray) -> np.ndarray:
     """Keep uniforms inside the open unit interval."""
-    return np.clip(u, TINY, 1.0 - TINY)
+    return np.clip(u, UNIFORM_MARGIN, 1.0 - UNIFORM_MARGIN)
 
 
 def even_levels(rows: int, columns: int, rng: np.random.Generator) -> np.ndarray:
@@ -143,7 +143,7 @@ def interval_of(edges: np.ndarray, u: np.ndarray) -> np.ndarray:
 
     Of many numbers at once each is found in constant time on average: an index leads next to the answer.
     """
-    if u.ndim != 1 or len(u) < max(FEW, len(edges)):
+    if u.ndim != 1 or len(u) < max(MIN_INDEXED_NUMBERS, len(edges)):
         return np.clip(np.searchsorted(edges, u, side="right") - 1, 0, len(edges) - 2)
     from sklar.model.kernels import places
 

@@ -19,14 +19,14 @@ from sklar.model.protocol import Codes, RowProposals, RowwiseModel, TableModel
 
 PARTICLES, MORE_PARTICLES = 16, 256
 """Particles for each row, and for rows where too few of the first count: nearer to the distribution, and slower."""
-LEAST_EFFECTIVE = 6.0
+MIN_EFFECTIVE_PARTICLES = 6.0
 """Rows whose particles count for fewer, in Kish's size, get more of them."""
 DISTRIBUTION_PARTICLES = 128
 """Particles that estimate the distribution of one column given others: a probability of a half is known to a tenth of
 it."""
 PARTICLES_AT_ONCE = 20_000
 """Particles held at a time: their conditional uniforms in all trees are."""
-LARGE_PATTERN = 2_000
+MIN_PATTERN_ROWS = 2_000
 """Rows that know the same columns, from this number on, are drawn by themselves: the known ones can then come first,
 which makes weights even. It pays from about here on, since every order of the columns has to be prepared."""
 POOL_ROWS = 200_000
@@ -68,7 +68,7 @@ def complete_codes(model: TableModel, known: Codes, rng: np.random.Generator, mo
     for rows, first in _patterns(known):
         propose = shared or _proposals(model, first)
         codes[rows], effective[rows] = _resample(propose, known[rows], PARTICLES, rng)
-        again = rows[effective[rows] < LEAST_EFFECTIVE]
+        again = rows[effective[rows] < MIN_EFFECTIVE_PARTICLES]
         if len(again):
             codes[again], effective[again] = _resample(propose, known[again], more, rng)
             particles[again] = more
@@ -136,7 +136,7 @@ def _patterns(known: Codes) -> Iterator[tuple[Ints, Ints]]:
     """Rows that are drawn together, and the columns that they know, of the most rows first."""
     others: list[Ints] = []
     for rows, columns in _known_columns(known):
-        if len(rows) >= LARGE_PATTERN:
+        if len(rows) >= MIN_PATTERN_ROWS:
             yield rows, columns
         else:
             others.append(rows)

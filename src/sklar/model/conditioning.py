@@ -20,18 +20,18 @@ from sklar.errors import UnsupportedConditionError
 from sklar.model.margins.margin import Margin
 from sklar.model.protocol import Codes, Proposals, TableModel
 
-LEAST_EFFECTIVE = 30.0
+MIN_EFFECTIVE_PROPOSALS = 30.0
 """Fewer proposals than this, in Kish's effective size, say too little about the distribution: the condition is
 refused."""
-MOST_PROPOSALS = 2_000_000
+MAX_PROPOSALS = 2_000_000
 """Proposals for one batch of rows: sets of a probability below about 1e-5 are out of reach of rejection."""
-MOST_CODES = 40_000_000
+MAX_PROPOSED_CODES = 40_000_000
 """Codes of proposals held at a time (160 MB), for any number of columns."""
 BATCH_ROWS = 40_000
 """Rows that are picked from one pool of proposals."""
 FEWEST_PROPOSALS, MOST_AT_ONCE, MOST_CODES_AT_ONCE = 5_000, 20_000, 1 << 22
 """Proposals drawn at a time: enough for weights to mean something, and few enough to stay small in memory."""
-MOST_RUNS = 64
+MAX_INTERVALS = 64
 """Intervals that stand for a set; the work of a proposal grows with them."""
 
 
@@ -62,7 +62,7 @@ def simulate_given(
     propose = model.proposals(allowed)
     codes = np.empty((rows, len(model.margins)), dtype=np.int32, order="F")
     squares = 0.0
-    for part in even_batches(rows, int(np.clip(MOST_CODES // (10 * codes.shape[1]), 1_000, BATCH_ROWS))):
+    for part in even_batches(rows, int(np.clip(MAX_PROPOSED_CODES // (10 * codes.shape[1]), 1_000, BATCH_ROWS))):
         pool, weights = _pool(propose, part.stop - part.start, model, shares, rng)
         chosen = systematic(weights, part.stop - part.start, rng)
         codes[part] = pool[chosen]
@@ -95,10 +95,10 @@ def by_rejection(model: TableModel, allowed: Mapping[int, Mask]) -> Proposals:
         UnsupportedConditionError: One of the sets alone is too rare.
     """
     for column, mask in allowed.items():
-        if MOST_PROPOSALS * mass_of_sets(model.margins, {column: mask}) < LEAST_EFFECTIVE / 3:
+        if MAX_PROPOSALS * mass_of_sets(model.margins, {column: mask}) < MIN_EFFECTIVE_PROPOSALS / 3:
             raise UnsupportedConditionError(
                 f"too little of the model lies inside the given set of '{model.margins[column].column}': less than one "
-                f"row in {round(3 * MOST_PROPOSALS / LEAST_EFFECTIVE):,}. Give a wider set."
+                f"row in {round(3 * MAX_PROPOSALS / MIN_EFFECTIVE_PROPOSALS):,}. Give a wider set."
             )
     return lambda rows, rng: (model.simulate(rows, rng), np.zeros(rows))
 
@@ -152,7 +152,7 @@ def cover(low: Floats, high: Floats) -> Runs:
     order = np.argsort(low, kind="stable")
     low, high = low[order], high[order]
     spaces = low[1:] - high[:-1]
-    smallest = np.sort(spaces)[-MOST_RUNS] if len(spaces) >= MOST_RUNS else 0.0
+    smallest = np.sort(spaces)[-MAX_INTERVALS] if len(spaces) >= MAX_INTERVALS else 0.0
     cut = np.flatnonzero(spaces > max(smallest, 1e-12))
     return Runs(low=low[np.concatenate([[0], cut + 1])], high=high[np.concatenate([cut, [len(high) - 1]])])
 
@@ -184,18 +184,18 @@ def _pool(
     at_once = int(np.clip(MOST_CODES_AT_ONCE // columns, 1_000, MOST_AT_ONCE))
     size, tried = int(min(max(rows, FEWEST_PROPOSALS), at_once)), 0
     codes, logs, weights = np.empty((0, columns), np.int32), np.empty(0), np.empty(0)
-    while not _suffice(weights, rows) and tried < MOST_PROPOSALS and codes.size < MOST_CODES:
+    while not _suffice(weights, rows) and tried < MAX_PROPOSALS and codes.size < MAX_PROPOSED_CODES:
         fresh, log = propose(size, rng)
         log = log + _log_shares(fresh, shares)
         inside = log > -np.inf
         codes, logs = np.concatenate([codes, fresh[inside]]), np.concatenate([logs, log[inside]])
         weights = np.exp(logs - logs.max(initial=-np.inf))
         tried, size = tried + size, min(2 * size, at_once)
-    if (effective := kish_size(weights)) < LEAST_EFFECTIVE:
+    if (effective := kish_size(weights)) < MIN_EFFECTIVE_PROPOSALS:
         named = ", ".join(f"'{model.margins[column].column}'" for column in shares)
         raise UnsupportedConditionError(
             f"too little of the model lies inside the given sets of {named}: the effective sample size is "
-            f"{effective:.1f}, and {LEAST_EFFECTIVE:.0f} is needed. Give fewer columns or wider sets."
+            f"{effective:.1f}, and {MIN_EFFECTIVE_PROPOSALS:.0f} is needed. Give fewer columns or wider sets."
         )
     return codes, weights
 
@@ -203,7 +203,7 @@ def _pool(
 def _suffice(weights: Floats, rows: int) -> bool:
     """Whether no proposal would be taken twice, or their effective size is twice the number of rows."""
     effective = kish_size(weights)
-    if effective < LEAST_EFFECTIVE:
+    if effective < MIN_EFFECTIVE_PROPOSALS:
         return False
     return effective >= 2 * rows or rows * float(weights.max()) <= float(weights.sum())
 

@@ -17,11 +17,11 @@ from sklar.model.conditioning import Runs, cover, mass_of_sets, mixture, systema
 from sklar.model.correlation.bivariate import truncated_normal
 from sklar.model.correlation.normals import factor_of, latent_blocks
 from sklar.model.margins.margin import Margin, margin_from_dense, u_edges
-from sklar.model.protocol import UNKNOWN, Codes, Proposals, RowProposals
+from sklar.model.protocol import UNKNOWN_CODE, Codes, Proposals, RowProposals
 
-WHOLE = (-np.inf, np.inf)
+REAL_LINE = (-np.inf, np.inf)
 """The axis of normal scores."""
-ROUNDED_ENTRIES = 1 << 26
+MAX_BALANCED_ENTRIES = 1 << 26
 """Rows are balanced against each other in blocks of this many numbers: more hold margins tighter and take more memory
 (256 MB)."""
 
@@ -50,7 +50,7 @@ class GaussianModel:
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
         """Rows whose counts match every margin to rounding and whose scores have the model's correlations."""
         codes = np.empty((rows, len(self.margins)), dtype=np.int32, order="F")
-        blocks = latent_blocks(factor_of(self.corr), rows, rng, balanced=True, entries=ROUNDED_ENTRIES)
+        blocks = latent_blocks(factor_of(self.corr), rows, rng, balanced=True, entries=MAX_BALANCED_ENTRIES)
         for part, scores in blocks:
             height = part.stop - part.start
             for column, margin in enumerate(self.margins):
@@ -91,7 +91,7 @@ class GaussianModel:
                 codes = known[:, column]
                 if (codes >= 0).any():
                     low, high = (
-                        np.where(codes >= 0, end[codes], w) for end, w in zip(ends[column], WHOLE, strict=True)
+                        np.where(codes >= 0, end[codes], w) for end, w in zip(ends[column], REAL_LINE, strict=True)
                     )
                     mean, run = factor[i, :i] @ draws[:i], Runs(low=low[None], high=high[None])
                     draws[i], inside = truncated_normal(run, mean, float(factor[i, i]), rng)
@@ -153,7 +153,7 @@ class ReorderedModel:
     def row_proposals(self, first: Sequence[int]) -> RowProposals:
         """Rows with known codes: those of the model over places."""
         propose = self.inner.row_proposals(first)
-        places = [np.append(np.argsort(codes), UNKNOWN) for codes in self.codes]
+        places = [np.append(np.argsort(codes), UNKNOWN_CODE) for codes in self.codes]
 
         def reordered(known: Codes, rng: np.random.Generator) -> tuple[Codes, Floats]:
             found, log = propose(np.column_stack([place[known[:, j]] for j, place in enumerate(places)]), rng)

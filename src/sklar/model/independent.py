@@ -12,7 +12,7 @@ from sklar.arrays import Floats, Mask
 from sklar.model.margins.margin import Margin, restrict
 from sklar.model.protocol import Codes, Proposals, RowProposals
 
-GUIDES = 4
+GUIDES_PER_CELL = 4
 """Entries of the guide table for each cell of the margin: more lead nearer, and take longer to build."""
 
 
@@ -65,7 +65,7 @@ def draw_codes(margin: Margin, u: Floats, out: Codes) -> None:
 
     edges, positive = margin.edges(), np.flatnonzero(margin.mass)
     cells = int(positive[-1])
-    parts = max(16, GUIDES * len(margin.mass))
+    parts = max(16, GUIDES_PER_CELL * len(margin.mass))
     guide = np.searchsorted(edges, np.arange(parts) / parts, side="right") - 1
     guide = np.clip(guide - 1, 0, cells)  # one earlier: u * parts is rounded
     invert_cdf(u, edges, margin.mass, margin.starts, margin.widths(), guide, cells, out)

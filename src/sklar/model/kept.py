@@ -15,7 +15,7 @@ import numpy as np
 
 from sklar.arrays import Floats, Mask
 from sklar.model.margins.margin import Margin, margin_from_dense
-from sklar.model.protocol import UNKNOWN, Codes, Proposals, TableModel
+from sklar.model.protocol import UNKNOWN_CODE, Codes, Proposals, TableModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +63,8 @@ class KeptModel:
         """Return known codes with those of the row before copied to some of the rows that do not know their own."""
         found = known.copy()
         for before, after, share in zip(self.before, self.after, self.copied, strict=True):
-            has_mass = np.append(self.base.margins[after].dense() > 0, False)  # UNKNOWN is the last place
-            free = (known[:, after] == UNKNOWN) & has_mass[known[:, before]]
+            has_mass = np.append(self.base.margins[after].dense() > 0, False)  # UNKNOWN_CODE is the last place
+            free = (known[:, after] == UNKNOWN_CODE) & has_mass[known[:, before]]
             chosen = free & (rng.random(len(known)) < share)
             found[chosen, after] = known[chosen, before]
         return found

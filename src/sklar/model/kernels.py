@@ -40,7 +40,7 @@ def tilt(cells: Array, offsets: Array, dual: Array) -> Array:
     return total
 
 
-BLOCK = 2_048
+BLOCK_PARTICLES = 2_048
 """Particles whose codes stay in the cache while all tables are visited."""
 
 
@@ -49,8 +49,8 @@ def all_cells(codes: Array, parts: Array, strides: Array) -> Array:
     """Flat cell of each particle (column) in each table (row), from its group under each partition (row of codes)."""
     particles = codes.shape[1]
     cells = np.zeros((parts.shape[0], particles), dtype=np.uint16)
-    for start in range(0, particles, BLOCK):
-        stop = min(start + BLOCK, particles)
+    for start in range(0, particles, BLOCK_PARTICLES):
+        stop = min(start + BLOCK_PARTICLES, particles)
         for k in range(parts.shape[0]):
             for axis in range(parts.shape[1]):
                 stride = np.uint16(strides[k, axis])
@@ -66,8 +66,8 @@ def tilt_codes(codes: Array, parts: Array, strides: Array, offsets: Array, dual:
     """`tilt` without holding the cells of all tables."""
     particles = codes.shape[1]
     total = np.zeros(particles)
-    for start in range(0, particles, BLOCK):
-        stop = min(start + BLOCK, particles)
+    for start in range(0, particles, BLOCK_PARTICLES):
+        stop = min(start + BLOCK_PARTICLES, particles)
         for k in range(parts.shape[0]):
             first = offsets[k]
             if parts.shape[1] == 2:
@@ -159,9 +159,9 @@ def soft_fit(
     return sweeps
 
 
-TRIES = 6
+REPLACEMENTS_PER_ROW = 6
 """Replacements that compete for a row: more find a better one, and cost more proposals."""
-CLEARLY = 1e-4
+MIN_ERROR_DECREASE = 1e-4
 """A swap must lower the error by this much: sums of 32-bit numbers may be off by a little."""
 
 
@@ -212,7 +212,7 @@ def swap_rows(cells: Array, first: Array, chosen: Array, proposed: Array, cost: 
             a = first[k] + np.uint64(cells[row, k])
             cost[a] += twice[a]
     own = np.empty(tables, np.float32)
-    for visit in range(proposed.shape[0] // TRIES):
+    for visit in range(proposed.shape[0] // REPLACEMENTS_PER_ROW):
         i = visit % chosen.shape[0]
         old = cells[chosen[i]]
         gain = np.float32(0.0)
@@ -220,8 +220,8 @@ def swap_rows(cells: Array, first: Array, chosen: Array, proposed: Array, cost: 
             a = first[k] + np.uint64(old[k])
             own[k] = twice[a]
             gain += cost[a] - own[k]
-        best, choice = gain - np.float32(CLEARLY), np.int64(-1)
-        for j in range(visit * TRIES, (visit + 1) * TRIES):
+        best, choice = gain - np.float32(MIN_ERROR_DECREASE), np.int64(-1)
+        for j in range(visit * REPLACEMENTS_PER_ROW, (visit + 1) * REPLACEMENTS_PER_ROW):
             new = cells[proposed[j]]
             price = np.float32(0.0)
             for k in range(tables):
@@ -266,7 +266,7 @@ def inverse(
     return result
 
 
-TILE = 1024
+TILE_ROWS = 1024
 """Rows at a time: what is known of them stays in the cache while the groups pass by."""
 
 
@@ -274,9 +274,9 @@ TILE = 1024
 def pick(scores: Array, offsets: Array, out: Array) -> None:
     """The group (line) with the largest sum of score and offset, for every row (column)."""
     groups, rows = scores.shape
-    best = np.empty(TILE, np.float32)
-    for start in range(0, rows, TILE):
-        height = min(TILE, rows - start)
+    best = np.empty(TILE_ROWS, np.float32)
+    for start in range(0, rows, TILE_ROWS):
+        height = min(TILE_ROWS, rows - start)
         best[:height] = scores[0, start : start + height] + offsets[0]
         out[start : start + height] = 0
         for group in range(1, groups):
@@ -292,9 +292,9 @@ def pick(scores: Array, offsets: Array, out: Array) -> None:
 def lead(scores: Array, offsets: Array, first: Array, second: Array, gap: Array) -> None:
     """Pick the best group of each row, the second best, and the difference of their scores; at least two groups."""
     groups, rows = scores.shape
-    best, next_best = np.empty(TILE, np.float32), np.empty(TILE, np.float32)
-    for start in range(0, rows, TILE):
-        height = min(TILE, rows - start)
+    best, next_best = np.empty(TILE_ROWS, np.float32), np.empty(TILE_ROWS, np.float32)
+    for start in range(0, rows, TILE_ROWS):
+        height = min(TILE_ROWS, rows - start)
         best[:height] = scores[0, start : start + height] + offsets[0]
         next_best[:height] = -np.inf
         first[start : start + height] = 0
@@ -353,7 +353,7 @@ def swap_persons(
                 rows = starts[new], starts[new + 1]
                 price = move_person(cells, votes, rows, 1.0, excess, weight)
                 move_person(cells, votes, rows, -1.0, excess, weight)
-                if price < best - CLEARLY:
+                if price < best - MIN_ERROR_DECREASE:
                     choice, best = new, price
         move_person(cells, votes, (starts[choice], starts[choice + 1]), 1.0, excess, weight)
         inside[old] = False

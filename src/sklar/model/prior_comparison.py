@@ -21,7 +21,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 
-STEP = 4.0
+GRID_RATIO = 4.0
 """Ratio of neighbouring values of phi, and of psi."""
 MAX_PHI = 1.0
 """Largest phi: the public table then weighs as much as one row."""
@@ -84,7 +84,7 @@ def shrink_to_prior(compared: Sequence[PriorComparison], least: float) -> list[P
     """Shrink each entry to the public table by how well they agree; `least` is the smallest phi."""
     if not compared:
         return []
-    grid = least * STEP ** np.arange(max(int(np.ceil(np.log(MAX_PHI / least) / np.log(STEP))), 1) + 1)
+    grid = least * GRID_RATIO ** np.arange(max(int(np.ceil(np.log(MAX_PHI / least) / np.log(GRID_RATIO))), 1) + 1)
     smooth = any(one.smooth is not None for one in compared)
     models = [(phi, psi) for phi in grid for psi in (np.append(0.0, grid) if smooth else np.zeros(1))]
     fits = [[_fit(one, *model) for model in models] for one in compared]

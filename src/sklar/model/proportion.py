@@ -17,7 +17,7 @@ from sklar.model.conditioning import simulate_given, systematic
 from sklar.model.margins.margin import Margin
 from sklar.model.protocol import Codes, Proposals, RowProposals, RowwiseModel, TableModel
 
-MOST_SPARE = 8
+MAX_VOTES_PER_ROW = 8
 """Most votes drawn for one row in proportion: where persons' numbers of rows differ more, a vote gives several rows."""
 
 
@@ -53,7 +53,7 @@ class InProportion:
         """Rows from evenly drawn votes, each as often as its person has rows; none twice, if that is not too many."""
         shares = self._shares()
         mean = float(self.margins[self.place].dense() @ shares)
-        votes = int(np.ceil(rows * min(MOST_SPARE, 1 / max(mean, 1 / MOST_SPARE))))
+        votes = int(np.ceil(rows * min(MAX_VOTES_PER_ROW, 1 / max(mean, 1 / MAX_VOTES_PER_ROW))))
         codes = self.votes.simulate_rounded(votes, rng)
         return np.asfortranarray(codes[systematic(shares[codes[:, self.place]], rows, rng)])
 

@@ -20,10 +20,10 @@ outside the sets may be among them: they are left out for any weight."""
 
 
 RowProposals = Callable[[Codes, np.random.Generator], tuple[Codes, Floats]]
-"""Draws one row for each given one, whose known codes it keeps (UNKNOWN stands for the others), with log-weights as
-above. All proposals for one row have one factor in common."""
+"""Draws one row for each given one, whose known codes it keeps (UNKNOWN_CODE stands for the others), with log-weights
+as above. All proposals for one row have one factor in common."""
 
-UNKNOWN = -1
+UNKNOWN_CODE = -1
 """The code of a value that is to be drawn."""
 
 

@@ -7,7 +7,7 @@ from functools import cache
 
 from sklar.errors import ModelFileError
 
-STORED: dict[str, str] = {
+CLASSES_BY_WORD: dict[str, str] = {
     "margin": "sklar.model.margins.margin:Margin",
     "axis": "sklar.model.axis:Scale",
     "independent": "sklar.model.independent:IndependentModel",
@@ -58,12 +58,12 @@ STORED: dict[str, str] = {
 }
 """Word on disk to the class it stands for. Words stay for good; classes may move. Imported when a file names one."""
 
-WORDS = {place: word for word, place in STORED.items()}
+WORDS_BY_CLASS = {place: word for word, place in CLASSES_BY_WORD.items()}
 
 
 def word_of(kind: type) -> str:
     """The word of a class; refused if it has none."""
-    word = WORDS.get(f"{kind.__module__}:{kind.__qualname__}")
+    word = WORDS_BY_CLASS.get(f"{kind.__module__}:{kind.__qualname__}")
     if word is None:
         raise ModelFileError(f"a model cannot be saved: it holds a {kind.__name__}, which has no name on disk")
     return word
@@ -72,7 +72,7 @@ def word_of(kind: type) -> str:
 @cache
 def class_of(word: str) -> type:
     """The class that a word stands for; any other word is refused, so that data never names what is imported."""
-    if word not in STORED:
+    if word not in CLASSES_BY_WORD:
         raise ModelFileError("the model file names a class that is not a model of this package")
-    module, _, name = STORED[word].partition(":")
+    module, _, name = CLASSES_BY_WORD[word].partition(":")
     return getattr(importlib.import_module(module), name)

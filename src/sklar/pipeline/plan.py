@@ -15,7 +15,7 @@ from sklar.accounting.unit import Neighbours, Unit, make_unit
 from sklar.errors import BudgetError, UsageError
 from sklar.given_numbers import plain_options, whole_number
 from sklar.methods.expectation import Expectation, sampling_error
-from sklar.methods.method import GUESSED_ROWS, Method, as_if_paid
+from sklar.methods.method import OUTLINE_ROWS, Method, as_if_paid
 from sklar.methods.registry import find_method
 from sklar.schema.table import Schema
 
@@ -205,7 +205,7 @@ def plan(
     method: str | None = None,
     epsilon: float | Sequence[float] | None = None,
     delta: float = 1e-9,
-    rows: int = GUESSED_ROWS,
+    rows: int = OUTLINE_ROWS,
     *,
     persons: int | None = None,
     target: str | None = None,
@@ -261,7 +261,7 @@ def _rows_and_persons(schema: Schema, rows: int, persons: int | None) -> tuple[i
     if persons is None:
         return rows, max(round(rows / person.bound), 1)
     persons = whole_number(persons, "persons")
-    return max(rows, persons) if rows != GUESSED_ROWS else persons * person.bound, persons
+    return max(rows, persons) if rows != OUTLINE_ROWS else persons * person.bound, persons
 
 
 class PlanRequest:

@@ -18,7 +18,7 @@ from sklar.model.completing import MORE_PARTICLES, complete_accepted, complete_c
 from sklar.model.conditioning import even_batches
 from sklar.model.margins.margin import Margin
 from sklar.model.proportion import in_proportion
-from sklar.model.protocol import UNKNOWN, Codes, TableModel
+from sklar.model.protocol import UNKNOWN_CODE, Codes, TableModel
 from sklar.sample.assemble import assemble
 from sklar.sample.decode import SampledTable, Values, concatenate, decode, decode_missing, replace_rows, take
 from sklar.sample.rules.computed import compute
@@ -56,7 +56,7 @@ class KnownCells:
     Attributes:
         values: By declared column, values under the rules of the schema.
         known: By declared column, where they are known; elsewhere they are drawn.
-        codes: Codes of the coordinates, UNKNOWN where one of their sources is.
+        codes: Codes of the coordinates, UNKNOWN_CODE where one of their sources is.
         cells: By declared column, the base codes of the known values.
     """
 
@@ -163,7 +163,7 @@ def _undetermined(by: Coordinates, known: KnownCells) -> dict[str, Mask]:
     determined: dict[str, Mask] = {}
     for place, part in enumerate(by.parts):
         for name in part.sources:
-            seen = known.codes[:, place] != UNKNOWN
+            seen = known.codes[:, place] != UNKNOWN_CODE
             determined[name] = determined[name] | seen if name in determined else seen
     left = {name: mask & ~determined[name] if name in determined else mask for name, mask in known.known.items()}
     return {name: mask for name, mask in left.items() if mask.any()}
@@ -183,7 +183,7 @@ def codes_of(column: Column, values: Values) -> Ints:
 
 
 def with_mass(schema: Schema, margins: Sequence[Margin], codes: Codes) -> Codes:
-    """Replace numbers in cells without mass by the nearest cell with mass, and other values without mass by UNKNOWN."""
+    """Replace numbers without mass by those of the nearest cell with mass, and other values by UNKNOWN_CODE."""
     out = codes.copy()
     for place, name in enumerate(schema.modelled):
         column, mass = schema[name], margins[place].dense()
@@ -194,5 +194,5 @@ def with_mass(schema: Schema, margins: Sequence[Margin], codes: Codes) -> Codes:
             before = np.maximum(after - 1, 0)
             near = np.where(to - numbers[before] < numbers[after] - to, numbers[before], numbers[after])
             to = np.where((mass > 0) | (to >= column.value_cells), to, near)
-        out[:, place] = np.append(np.where(mass[to] > 0, to, UNKNOWN), UNKNOWN)[codes[:, place]]
+        out[:, place] = np.append(np.where(mass[to] > 0, to, UNKNOWN_CODE), UNKNOWN_CODE)[codes[:, place]]
     return out

@@ -14,7 +14,7 @@ import numpy as np
 from sklar.arrays import Ints, Mask
 from sklar.model.conditioning import even_batches
 from sklar.model.linked import LinkedModel
-from sklar.model.protocol import UNKNOWN
+from sklar.model.protocol import UNKNOWN_CODE
 from sklar.sample.complete import Effort, KnownCells, codes_of, complete_rows
 from sklar.sample.decode import SampledTable, Values, concatenate, row_count, take
 from sklar.sample.raking import RowsOf, ViewSampler, choose_persons
@@ -240,11 +240,11 @@ def known_cells(by: Coordinates, values: SampledTable, known: Mapping[str, Mask]
     """Return the known cells of rows to be drawn: all of the values, or those marked in `known`."""
     rows = row_count(values)
     where = {name: np.ones(rows, bool) if known is None else known[name] for name in values}
-    codes = np.full((rows, len(by.parts)), UNKNOWN, dtype=np.int32, order="F")
+    codes = np.full((rows, len(by.parts)), UNKNOWN_CODE, dtype=np.int32, order="F")
     for place, part in enumerate(by.parts):
         if part.sources and set(part.sources) <= set(values):
             all_known = np.logical_and.reduce([where[name] for name in part.sources])
-            codes[:, place] = np.where(all_known, _codes(by, part, values), UNKNOWN)
+            codes[:, place] = np.where(all_known, _codes(by, part, values), UNKNOWN_CODE)
     cells = {name: codes_of(by.declared[name], column) for name, column in values.items()}
     return KnownCells(values=values, known=where, codes=codes, cells=cells)
 
@@ -260,4 +260,4 @@ def _codes(by: Coordinates, part: Coordinate, values: Mapping[str, Values]) -> I
     if isinstance(part, Difference | Quotient):
         anchor, column = values[part.anchor], values[part.column]
         return pair_codes(by, part)((anchor.data, anchor.null), (column.data, column.null)).astype(np.int64)
-    return UNKNOWN
+    return UNKNOWN_CODE

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import multivariate_normal
 
-from sklar.model.correlation.bivariate import LARGEST_CORR, bivariate_normal_cdf, frechet_bounds, solve_latent_corr
+from sklar.model.correlation.bivariate import MAX_CORRELATION, bivariate_normal_cdf, frechet_bounds, solve_latent_corr
 
 
 def test_it_agrees_with_a_slow_reference_on_random_cases():
@@ -55,9 +55,9 @@ def test_the_solver_is_safe_at_and_beyond_the_bounds():
     low, high = frechet_bounds(ndtr(h), ndtr(k))
     for joint in (low - 0.1, low, high, high + 0.1, np.full_like(h, np.nan), (low + high) / 2):
         found = solve_latent_corr(h, k, joint)
-        assert np.isfinite(found).all() and np.abs(found).max() <= LARGEST_CORR
-    assert (solve_latent_corr(h, k, high)[2:6, 2:6].diagonal() == LARGEST_CORR).all()
-    assert (solve_latent_corr(h, k, low - 0.1)[2:6, 2:6] == -LARGEST_CORR).all()
+        assert np.isfinite(found).all() and np.abs(found).max() <= MAX_CORRELATION
+    assert (solve_latent_corr(h, k, high)[2:6, 2:6].diagonal() == MAX_CORRELATION).all()
+    assert (solve_latent_corr(h, k, low - 0.1)[2:6, 2:6] == -MAX_CORRELATION).all()
     assert (solve_latent_corr(np.inf, 0.0, 0.5) == 0) and solve_latent_corr(-np.inf, np.nan, 0.0) == 0
 
 

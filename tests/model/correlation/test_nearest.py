@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import sklar.model.correlation.nearest as nearest
-from sklar.model.correlation.nearest import FLOOR, alternating_projections, clipped_correlation, nearest_correlation
+from sklar.model.correlation.nearest import (
+    MIN_EIGENVALUE,
+    alternating_projections,
+    clipped_correlation,
+    nearest_correlation,
+)
 
 
 def symmetric(d, seed, scale=1.0):
@@ -19,7 +24,7 @@ def symmetric(d, seed, scale=1.0):
 def is_correlation(found):
     np.testing.assert_array_equal(found, found.T)
     np.testing.assert_array_equal(found.diagonal(), 1.0)
-    assert np.abs(found).max() <= 1 and np.linalg.eigvalsh(found)[0] > FLOOR / 2
+    assert np.abs(found).max() <= 1 and np.linalg.eigvalsh(found)[0] > MIN_EIGENVALUE / 2
     np.linalg.cholesky(found.astype(np.float32))
 
 

@@ -8,7 +8,7 @@ import pytest
 from sklar.model.margins.bins import (
     COARSE_CELLS,
     HALVINGS,
-    MOST_ATOMS,
+    MAX_ATOMS,
     MOST_FINE_BINS,
     cell_starts,
     find_lumps,
@@ -144,7 +144,7 @@ def test_heavy_values_are_found_and_false_ones_are_not():
     dense = rng.normal(1_000, 20, layout.size)
     assert len(heavy_values(layout, dense, 20.0, np.bincount(layout.coarse, dense))) == 0
     many = np.where(np.arange(layout.size) % 1_000 == 0, 1e4, 0.0)
-    assert len(heavy_values(layout, many, 20.0, np.bincount(layout.coarse, many))) == MOST_ATOMS
+    assert len(heavy_values(layout, many, 20.0, np.bincount(layout.coarse, many))) == MAX_ATOMS
 
 
 def test_only_significant_candidates_are_kept():

@@ -163,7 +163,7 @@ def test_counts_that_are_mostly_zero_keep_more_of_their_deviation(monkeypatch):
         return 0.5 * np.log(np.array(found) / real)
 
     curved = log_ratios()
-    monkeypatch.setattr(tails, "EVEN_CELLS", 1_000)
+    monkeypatch.setattr(tails, "MIN_EQUAL_CELLS", 1_000)
     assert np.abs(curved).mean() < 0.7 * np.abs(log_ratios()).mean()
 
 
@@ -186,7 +186,7 @@ def test_tails_of_lognormal_columns_keep_more_of_their_second_moment(monkeypatch
 
     noisy_base = Observation(parent=np.arange(96), counts=exact, sigma=np.full(96, SIGMA / 2))
     curved = np.abs(log_ratios()).mean()
-    monkeypatch.setattr(tails, "EVEN_CELLS", 1_000)
+    monkeypatch.setattr(tails, "MIN_EQUAL_CELLS", 1_000)
     without = np.abs(log_ratios()).mean()
     assert curved < 0.9 * without
 

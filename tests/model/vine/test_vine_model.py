@@ -163,7 +163,7 @@ def test_condition_without_mass_is_refused():
 
 def test_condition_with_too_little_support_is_refused(monkeypatch):
     """The calibration leaves hardly anything of the set."""
-    monkeypatch.setattr("sklar.model.conditioning.MOST_PROPOSALS", 20_000)
+    monkeypatch.setattr("sklar.model.conditioning.MAX_PROPOSALS", 20_000)
     margins = (
         Margin(column="a", starts=np.array([0, 1]), mass=np.array([0.5, 0.5]), size=2),
         Margin(column="b", starts=np.array([0, 1, 2]), mass=np.array([0.5, 0.4996, 0.0004]), size=3),

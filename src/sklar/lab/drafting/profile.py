@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats, Ints
-from sklar.model.margins.units import RARE
+from sklar.model.margins.units import MAX_OTHER_SHARE
 
 MISSING_WORDS = frozenset(
     {"na", "n/a", "#n/a", "null", "none", "nan", "nil", "?", "-", "--", ".", "missing", "<na>", "\\n", "not available"}
@@ -205,7 +205,7 @@ def count_decimals(values: Floats, counts: Ints) -> int | None:
         return None
     for digits in range(MAX_DECIMALS + 1):
         fewer = counts[np.round(values, digits) == values].sum()
-        if counts.sum() - fewer <= RARE * fewer:
+        if counts.sum() - fewer <= MAX_OTHER_SHARE * fewer:
             return digits
     return None
 

@@ -23,7 +23,7 @@ from sklar.schema.table import Schema
 Margins = Literal["pooled", "raw"]
 MIN_SIGMAS = 2.0
 """A nominal value with a released count of at most this many standard deviations of its noise may be made of it."""
-MOST_SCORES = 10_000
+MAX_TOTAL_SCORES = 10_000
 """Values of all columns: their correlations are a matrix of 800 MB, and finding the nearest one takes hours."""
 
 
@@ -98,10 +98,10 @@ def fit_counted(
 def require_scores(sizes: Sequence[int]) -> None:
     """Refuse more scores than a correlation matrix can be found for."""
     scores = sum(len(score_values(size)) for size in sizes)
-    if scores > MOST_SCORES:
+    if scores > MAX_TOTAL_SCORES:
         raise UsageError(
-            f"the values of all columns make {scores:,} scores, and {MOST_SCORES:,} are the most: list fewer values or "
-            "set fewer bins (dpc without published=True lets rare values share a score)"
+            f"the values of all columns make {scores:,} scores, and {MAX_TOTAL_SCORES:,} are the most: list fewer "
+            "values or set fewer bins (dpc without published=True lets rare values share a score)"
         )
 
 

@@ -39,14 +39,14 @@ from sklar.schema.columns import BOUGHT, Column, Labels
 from sklar.schema.table import Schema
 
 Unlisted = Literal["named", "always"]
-MOST_CELLS = 20_000
+MAX_CELLS = 20_000
 PUBLISHED_BINS = 1024
 """As published the margin of a cell has every value, up to this many."""
-CELLS_WITH_NUMBERS = 3_000
+MAX_CELLS_WITH_NUMBERS = 3_000
 """Cells up to which numbers of few values make cells, too. Each cell has a copula of its own: beyond, rows get rare in
 them and time grows, and a number is at home in a Gaussian copula."""
 CELLS, MARGINS, PAIRS = "cells of small columns", "margins in cells", "pairs in cells"
-TRUST = 4.0
+FULL_WEIGHT_SIGMAS = 4.0
 """A cell's taus count fully once its rows are this many times the noise on a whole table of a pair."""
 
 
@@ -118,15 +118,15 @@ def split_columns(schema: Schema, options: HybridOptions) -> CellSplit:
     small = [j for j, name in enumerate(names) if schema[name].value_cells < options.small]
     split = _split(schema, small, options)
     for j in sorted((j for j in small if schema[names[j]].numeric), key=lambda j: -schema[names[j]].value_cells):
-        if split.cells > CELLS_WITH_NUMBERS:
+        if split.cells > MAX_CELLS_WITH_NUMBERS:
             small.remove(j)
             split = _split(schema, small, options)
-    if split.cells > MOST_CELLS:
+    if split.cells > MAX_CELLS:
         codes = split.codes
         order = sorted(range(len(small)), key=lambda i: -len(codes[i]))[:3]
         listed = ", ".join(f"'{names[small[i]]}' ({len(codes[i])})" for i in order)
         raise UsageError(
-            f"the small columns make {split.cells:,} cells, and {MOST_CELLS:,} are the most: set a smaller small= (now "
+            f"the small columns make {split.cells:,} cells, and {MAX_CELLS:,} are the most: set a smaller small= (now "
             f"{options.small}), or coarsen the largest of them: {listed}"
         )
     return split
@@ -300,7 +300,7 @@ def _cell_correlations(
         whole[p] = corr_of_table(project_to_simplex(tables.sum(axis=0), max(float(rows.sum()), 1.0)))
         own[:, p] = [corr_of_table(project_to_simplex(t, max(n, 1.0))) for t, n in zip(tables, rows, strict=True)]
     alone = options.published or not pairs
-    trust = _trust(rows, 0.0 if alone else TRUST * noise[PAIRS].std * math.sqrt(pairs[0][0].size))
+    trust = _trust(rows, 0.0 if alone else FULL_WEIGHT_SIGMAS * noise[PAIRS].std * math.sqrt(pairs[0][0].size))
     values = trust[:, None] * own + (1 - trust[:, None]) * whole
     return np.stack([correlation_matrix(line, columns, options.repair) for line in values])
 

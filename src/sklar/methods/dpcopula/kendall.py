@@ -41,9 +41,9 @@ from sklar.schema.table import Schema
 
 Order = Literal["schema", "random"]
 Ties = Literal["adjusted", "ignored"]
-RANKS = 512
+MAX_RANKS = 512
 """Columns are ranked in at most this many groups of about equal noisy mass."""
-PUBLISHED_RANKS = 1024
+MAX_PUBLISHED_RANKS = 1024
 """As published every value has a rank of its own, up to this many: the paper's columns have at most 1,020 values, and
 two-way tables of ranks grow with the square."""
 TAUS = "Kendall's tau of all pairs"
@@ -101,7 +101,7 @@ def _ranked(evidence: Evidence[KendallOptions]) -> _Ranked:
     rng = setting.generator()
     codes = tuple(_codes(setting.schema, margin, setting.options.order, rng) for margin in measured)
     placed = tuple(reordered_margin(margin, code) for margin, code in zip(measured, codes, strict=True))
-    most = PUBLISHED_RANKS if setting.options.published else RANKS
+    most = MAX_PUBLISHED_RANKS if setting.options.published else MAX_RANKS
     ranks = tuple(rank_groups(margin, most).astype(np.int32) for margin in placed)
     return _Ranked(codes=codes, margins=placed, ranks=ranks, sample_seed=int(rng.integers(0, 2**62)))
 

@@ -39,11 +39,11 @@ from sklar.schema.columns import Column
 from sklar.schema.table import Schema
 
 MarginName = Literal["density", "efpa", "laplace", "geometric", "gaussian", "privelet", "noisefirst", "structurefirst"]
-TRANSFORMED_BINS = 1024
+MAX_TRANSFORMED_BINS = 1024
 """EFPA, Privelet, NoiseFirst and StructureFirst see at most this many bins of a column."""
 CHOICE_SHARE = 0.5
 """EFPA spends this part of a column's share on how many frequencies to keep."""
-RUNS = 16
+STRUCTURE_FIRST_RUNS = 16
 """Runs that StructureFirst cuts a histogram into. More follow its shape closer, and leave less of the budget for the
 cuts; the paper leaves the number open."""
 CUTS_SHARE = 0.5
@@ -84,7 +84,7 @@ def outline_named(schema: Schema, allowance: Allowance, unit: Unit, name: Margin
         return outline_margins(schema, allowance, unit, margin_options(name))
     share, lines = allowance.part(1.0 / len(schema.modelled)), list[Outline]()
     for column in schema.modelled:
-        bins = public_bins(schema[column], TRANSFORMED_BINS)
+        bins = public_bins(schema[column], MAX_TRANSFORMED_BINS)
         cells, noise, resolution = _outlined(column, bins, share, unit, name)
         label = f"{name} of {column}"
         lines.append(Outline(label=label, tables=1, cells=cells, noise=noise, resolution=resolution))
@@ -97,8 +97,8 @@ def _outlined(
     """How many numbers of a column are measured, with which noise, in multiples of what."""
     size = int(bins.max()) + 1
     if name not in _BASIS:
-        cut = name == "structurefirst" and size > RUNS
-        return (RUNS if cut else size), (share.part(1 - CUTS_SHARE) if cut else share).noise(unit), 1.0
+        cut = name == "structurefirst" and size > STRUCTURE_FIRST_RUNS
+        return (STRUCTURE_FIRST_RUNS if cut else size), (share.part(1 - CUTS_SHARE) if cut else share).noise(unit), 1.0
     kept = min(16, size) if name == "efpa" else 1 << (size - 1).bit_length()
     feature = Coefficients(column=column, lookup=bins, basis=_BASIS[name], kept=kept)
     part = share.part(1 - CHOICE_SHARE) if name == "efpa" else share
@@ -203,7 +203,7 @@ def transformed_steps(stage_of: Callable[[Evidence[Any]], NamedStage]) -> Margin
 
 
 def _column(name: str, column: Column, share: Allowance, unit: Unit) -> BinnedColumn:
-    bins = public_bins(column, TRANSFORMED_BINS)
+    bins = public_bins(column, MAX_TRANSFORMED_BINS)
     values = int(bins[: column.value_cells].max()) + 1
     return BinnedColumn(name=name, share=share, unit=unit, bins=bins, values=values)
 
@@ -257,14 +257,15 @@ def _count_noise_first(evidence: Evidence[Any], column: BinnedColumn) -> Floats:
 
 def _ask_structure_first(evidence: Evidence[Any], column: BinnedColumn) -> Step | None:
     """Choose runs of the bins of values privately, the last one first; then count each with noise."""
-    starts, epsilon = [column.values], column.share.part(CUTS_SHARE).part(1 / (RUNS - 1)).choice_epsilon()
-    for runs in range(RUNS, 1, -1) if column.values > RUNS else ():
+    starts, per_cut = [column.values], column.share.part(CUTS_SHARE).part(1 / (STRUCTURE_FIRST_RUNS - 1))
+    epsilon = per_cut.choice_epsilon()
+    for runs in range(STRUCTURE_FIRST_RUNS, 1, -1) if column.values > STRUCTURE_FIRST_RUNS else ():
         label = f"run {runs} of {column.name}"
         if label not in evidence:
             score = SplitNorms(column=column.name, partition=column.bins, runs=runs, end=starts[0])
             return Choose(label=label, score=score, epsilon=epsilon)
         starts.insert(0, evidence.chosen(label)[0] + runs - 1)
-    share = column.share if column.values <= RUNS else column.share.part(1 - CUTS_SHARE)
+    share = column.share if column.values <= STRUCTURE_FIRST_RUNS else column.share.part(1 - CUTS_SHARE)
     runs_of_bins = _runs(evidence, column)[column.bins]
     return _ask_counts(evidence, column, runs_of_bins, share, f"structurefirst of {column.name}")
 
@@ -272,8 +273,10 @@ def _ask_structure_first(evidence: Evidence[Any], column: BinnedColumn) -> Step 
 def _runs(evidence: Evidence[Any], column: BinnedColumn) -> NDArray[np.int32]:
     """The run of each bin; those of `other` and null stay alone."""
     starts = np.arange(column.values)
-    if column.values > RUNS:
-        chosen = [evidence.chosen(f"run {runs} of {column.name}")[0] + runs - 1 for runs in range(2, RUNS + 1)]
+    if column.values > STRUCTURE_FIRST_RUNS:
+        chosen = [
+            evidence.chosen(f"run {runs} of {column.name}")[0] + runs - 1 for runs in range(2, STRUCTURE_FIRST_RUNS + 1)
+        ]
         starts = np.array([0, *chosen])
     run = np.searchsorted(starts, np.arange(column.values), side="right") - 1
     return np.append(run, len(starts) + np.arange(column.size - column.values)).astype(np.int32)

@@ -36,9 +36,9 @@ from sklar.release.measurements import Request
 from sklar.release.scores import SCORE_BITS, SCORE_LIMIT, Scores
 from sklar.schema.table import Schema
 
-FEWEST_ROWS = 20
+MIN_BLOCK_ROWS = 20
 """Rows that a block needs for a useful correlation."""
-WORST_NOISE = 0.25
+MAX_CORRELATION_NOISE = 0.25
 """Noise on a correlation above this leaves nothing of it."""
 MEANS = "mean correlations of blocks"
 Estimate = Literal["scores", "likelihood"]
@@ -64,7 +64,7 @@ class MleOptions(StagedOptions):
         if self.published:
             take_published(self, estimate="likelihood")
         require_listed("estimate", self.estimate, get_args(Estimate))
-        require_whole("block_rows", self.block_rows, FEWEST_ROWS, 10**6)
+        require_whole("block_rows", self.block_rows, MIN_BLOCK_ROWS, 10**6)
 
 
 def plan(schema: Schema, options: MleOptions) -> tuple[PlannedLine, ...]:
@@ -135,12 +135,12 @@ def require_enough(columns: int, rows: float, options: MleOptions, stage: Allowa
         return
     feature = _expected(columns, blocks, options)
     std = vector_noise(feature, stage, unit, options.noise).std_on(feature.resolution)
-    if std > WORST_NOISE:
-        needed = math.ceil(blocks * std / WORST_NOISE) * options.block_rows
+    if std > MAX_CORRELATION_NOISE:
+        needed = math.ceil(blocks * std / MAX_CORRELATION_NOISE) * options.block_rows
         raise UsageError(
             f"dpcopula-mle needs about {needed:,} rows for {columns} columns at this budget: the noise on every "
-            f"correlation would be {std:.2g}, where {WORST_NOISE} is the most that leaves something to see. Use "
-            "dpcopula-kendall, fewer columns, a smaller k or a larger epsilon"
+            f"correlation would be {std:.2g}, where {MAX_CORRELATION_NOISE} is the most that leaves something to see. "
+            "Use dpcopula-kendall, fewer columns, a smaller k or a larger epsilon"
         )
 
 

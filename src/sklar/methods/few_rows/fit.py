@@ -25,7 +25,7 @@ from sklar.methods.margins import MarginStage, margin_steps
 from sklar.methods.vine.options import scored_pair_share
 from sklar.model.latent.indirect import Moment, Moments, fit_normals
 from sklar.model.latent.model import LatentNormalModel
-from sklar.model.latent.scores import NEARLY_ALL, Latent, null_latent, value_latent
+from sklar.model.latent.scores import MAX_CONSTANT_SHARE, Latent, null_latent, value_latent
 from sklar.model.latent.target import NO_BASIS, Basis, Classes, LevelOrder, class_basis, order_levels, target_classes
 from sklar.model.margins.fit import Histogram
 from sklar.model.margins.likelihood import KnownTotal
@@ -215,7 +215,7 @@ def lay_out_latents(
     scored: list[Latent] = []
     nominal: list[int] = []
     for j, (column, margin) in enumerate(zip(columns, margins, strict=True)):
-        if j == target or margin.dense().max() > NEARLY_ALL:
+        if j == target or margin.dense().max() > MAX_CONSTANT_SHARE:
             continue
         if not column.ordered and np.count_nonzero(margin.dense()) > 2:
             nominal += [j] if classes is not None else []

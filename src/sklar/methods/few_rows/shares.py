@@ -18,10 +18,10 @@ from sklar.release.scores import SCORE_BITS
 
 PAIRS_RESOLUTION = 2.0 ** -(2 * SCORE_BITS)
 """Sums of products of two scores are whole multiples of this."""
-STRONG = 0.5
+SUFFICIENT_STAR_STRENGTH = 0.5
 """A star that explains this much of the class variable (in sum over columns) distinguishes the classes by itself."""
 
-UNCLEAR, CLEAR = 0.3, 0.03
+NOISE_WITHOUT_GAIN, NOISE_WITH_FULL_GAIN = 0.3, 0.03
 """Noise of a correlation from which on pairs get nothing, and below which they get their whole part. With a target that
 did not count, 28 columns of 2,400 rows (Schooling of R's Ecdat) had 12% more error of pairs, as much as independent
 margins, at the same AUC. Where sums measure half of the pairs or fewer, AUC would fall, by .04 on 1,000 rows of
@@ -79,7 +79,7 @@ def closing_shares(opened: FewRowsShares, strength: float, noise: float, scored_
             star it counts nothing: on sim20, whose classes differ in correlations alone, it cost .02 of AUC.
     """
     rest = opened.rest
-    if strength < STRONG:
+    if strength < SUFFICIENT_STAR_STRENGTH:
         pairs = 0.4 * ease_in(noise, 0.07, 0.03) * rest
         return FewRowsShares(margins=opened.margins, star=opened.star, pairs=pairs, class_pairs=rest - pairs)
     pairs = max(0.6 * gain_of_pairs(noise, scored_share**2), ease_in(noise, 0.02, 0.008)) * rest
@@ -88,7 +88,7 @@ def closing_shares(opened: FewRowsShares, strength: float, noise: float, scored_
 
 def gain_of_pairs(noise: float, scored_share: float) -> float:
     """Which part of what pairs may have at most they get; `noise` and `scored_share` as in `opening_shares`."""
-    return scored_share * ease_in(noise / max(scored_share, 1e-3), UNCLEAR, CLEAR)
+    return scored_share * ease_in(noise / max(scored_share, 1e-3), NOISE_WITHOUT_GAIN, NOISE_WITH_FULL_GAIN)
 
 
 def ease_in(noise: float, hard: float, easy: float) -> float:

@@ -15,7 +15,7 @@ from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.methods.vine.options import VineOptions, scored_columns, scored_pair_share
 from sklar.methods.vine.pairs import ROWS_PER_CELL, chooses_pairs
 from sklar.model.latent.indirect import fit_correlations
-from sklar.model.latent.scores import NEARLY_ALL, Latent, score_lookup
+from sklar.model.latent.scores import MAX_CONSTANT_SHARE, Latent, score_lookup
 from sklar.model.pairs.hints import Reading, move_along, read_correlation, score_hint
 from sklar.release.measurements import Measurement
 from sklar.release.scores import Scores
@@ -112,7 +112,7 @@ def _scored(schema: Schema, axes: Sequence[VineAxis]) -> list[int]:
 def _varies(axis: VineAxis) -> bool:
     """Whether the values of a column, without its null, are more than one."""
     values = axis.scale.mass if axis.null is None else np.delete(axis.scale.mass, axis.null)
-    return bool(values.max(initial=0.0) < NEARLY_ALL * axis.top)
+    return bool(values.max(initial=0.0) < MAX_CONSTANT_SHARE * axis.top)
 
 
 def _values(column: int, axis: VineAxis) -> Latent:

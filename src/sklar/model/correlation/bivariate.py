@@ -10,15 +10,15 @@ from sklar.arrays import Floats, Ints
 from sklar.model.conditioning import Runs, place_inside
 from sklar.model.margins.margin import Margin
 
-LARGEST_CORR = 0.9999
+MAX_CORRELATION = 0.9999
 """Solved correlations stay within this, so that a perfect dependence still leaves a usable matrix."""
-_FAR = 37.5
+_MAX_NORMAL_SCORE = 37.5
 """Normal scores beyond this have tails below 1e-307 and are moved here."""
 _MOST_STEPS, _TOLERANCE = 60, 1e-11
 """Newton steps end once the joint probability is met this closely; halving the bracket alone would do in 60 steps."""
-_CHUNK = 1 << 18
+_CHUNK_PAIRS = 1 << 18
 """Pairs solved at a time, to bound memory."""
-FEWEST_UNTIED = 1e-3
+MIN_UNTIED_SHARE = 1e-3
 """A column whose values are nearly all tied has no tau to speak of; its share without ties counts as at least this."""
 
 
@@ -48,7 +48,7 @@ def bivariate_normal_cdf(h: ArrayLike, k: ArrayLike, corr: ArrayLike) -> Floats:
 
 def _tamed(score: Floats) -> Floats:
     """Within the range of normal scores, and exactly 0 where a product of two would underflow."""
-    return np.where(np.abs(score) < 1e-100, 0.0, np.clip(score, -_FAR, _FAR))
+    return np.where(np.abs(score) < 1e-100, 0.0, np.clip(score, -_MAX_NORMAL_SCORE, _MAX_NORMAL_SCORE))
 
 
 def _slope(h: Floats, k: Floats, r: Floats, s: Floats) -> Floats:
@@ -75,22 +75,28 @@ def solve_latent_corr(h: ArrayLike, k: ArrayLike, joint: ArrayLike) -> Floats:
 
     With r = sin(t), Phi2 = Phi(h) Phi(k) + (1 / 2 pi) int_0^t exp(-(h^2 + k^2 - 2 h k sin u) / (2 cos^2 u)) du, which
     rises strictly in t (Drezner and Wesolowsky 1990). Newton steps in t use the integrand as the slope and are kept
-    inside a shrinking bracket. Joint probabilities at or beyond the Frechet bounds give -LARGEST_CORR or LARGEST_CORR;
-    pairs from which nothing can be learned, since an event has probability 0 or 1, give 0.
+    inside a shrinking bracket. Joint probabilities at or beyond the Frechet bounds give -MAX_CORRELATION or
+    MAX_CORRELATION; pairs from which nothing can be learned, since an event has probability 0 or 1, give 0.
     """
     h, k, joint = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (h, k, joint)))
     flat = [np.ascontiguousarray(x).ravel() for x in (h, k, joint)]
     out = np.empty(h.size)
-    for start in range(0, out.size, _CHUNK):
-        part = slice(start, start + _CHUNK)
+    for start in range(0, out.size, _CHUNK_PAIRS):
+        part = slice(start, start + _CHUNK_PAIRS)
         out[part] = _solve(flat[0][part], flat[1][part], flat[2][part])
     return out.reshape(h.shape)
 
 
 def _solve(h: Floats, k: Floats, joint: Floats) -> Floats:
-    largest, edge = LARGEST_CORR, np.arcsin(LARGEST_CORR)
+    largest, edge = MAX_CORRELATION, np.arcsin(MAX_CORRELATION)
     corr = np.zeros(h.size)
-    known = np.isfinite(h) & np.isfinite(k) & np.isfinite(joint) & (np.abs(h) < _FAR) & (np.abs(k) < _FAR)
+    known = (
+        np.isfinite(h)
+        & np.isfinite(k)
+        & np.isfinite(joint)
+        & (np.abs(h) < _MAX_NORMAL_SCORE)
+        & (np.abs(k) < _MAX_NORMAL_SCORE)
+    )
     at = np.flatnonzero(known)
     above = joint[at] >= bivariate_normal_cdf(h[at], k[at], largest) - _TOLERANCE
     below = joint[at] <= bivariate_normal_cdf(h[at], k[at], -largest) + _TOLERANCE
@@ -139,7 +145,7 @@ def corr_from_tau(tau: ArrayLike, ties: ArrayLike = 0.0, other_ties: ArrayLike =
     tau-a = arcsin(corr) / pi. In between it is an approximation; tau-a alone would fade to half for such columns.
     Ties count 0 in the (possibly noisy) tau-a; `ties` is the probability that two rows tie in a column.
     """
-    left, right = (np.maximum(1 - np.asarray(x, dtype=np.float64), FEWEST_UNTIED) for x in (ties, other_ties))
+    left, right = (np.maximum(1 - np.asarray(x, dtype=np.float64), MIN_UNTIED_SHARE) for x in (ties, other_ties))
     untied = np.sqrt(left * right)
     return np.sin(np.pi / 2 * np.clip(np.asarray(tau) / untied, -1.0, 1.0))
 

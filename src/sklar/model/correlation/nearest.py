@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 
 from sklar.arrays import Floats, Mask
 
-FLOOR = 1e-6
+MIN_EIGENVALUE = 1e-6
 """Eigenvalues of a result are at least about this, so that it has a Cholesky factor in single precision."""
-LEAST_WEIGHT = 1e-4
+MIN_RELATIVE_WEIGHT = 1e-4
 """Lines of less than this part of the largest weight count as that: the scaled problem stays well conditioned."""
 _MOST_NEWTON, _MOST_CG, _MOST_PROJECTIONS = 40, 60, 300
 """Steps after which Newton's method, its conjugate gradients and the projections give up: accuracy against time."""
@@ -25,7 +25,7 @@ _MOST_NEWTON, _MOST_CG, _MOST_PROJECTIONS = 40, 60, 300
 def nearest_correlation(
     matrix: ArrayLike,
     *,
-    floor: float = FLOOR,
+    floor: float = MIN_EIGENVALUE,
     tolerance: float = 1e-7,
     free: Mask | None = None,
     rounds: int = 4,
@@ -67,11 +67,11 @@ def _goal(size: int, weights: Floats | None) -> Floats:
     """The diagonal of the scaled problem: the weights, with an average of 1."""
     if weights is None:
         return np.ones(size)
-    kept = np.maximum(np.nan_to_num(weights), LEAST_WEIGHT * max(float(np.nan_to_num(weights).max()), 1e-300))
+    kept = np.maximum(np.nan_to_num(weights), MIN_RELATIVE_WEIGHT * max(float(np.nan_to_num(weights).max()), 1e-300))
     return kept / kept.mean()
 
 
-def clipped_correlation(matrix: ArrayLike, *, floor: float = FLOOR) -> Floats:
+def clipped_correlation(matrix: ArrayLike, *, floor: float = MIN_EIGENVALUE) -> Floats:
     """Negative eigenvalues raised to a small number, then scaled to a unit diagonal (Rousseeuw, Molenberghs 1993)."""
     target = clean_correlations(matrix)
     return target if len(target) < 2 or is_definite(target, floor) else _lift(target, floor)

@@ -15,9 +15,9 @@ Singles = NDArray[np.float32]
 
 BLOCK_ENTRIES = 1 << 23
 """A block of draws has about this many numbers (32 MB), for any number of columns."""
-FEWEST_ROWS = 256
+MIN_BLOCK_ROWS = 256
 """Rows of a block at least, however many columns there are."""
-PARTS = 8
+GENERATORS_PER_BLOCK = 8
 """A block is filled by this many generators, so that threads share the work and the draws do not depend on them."""
 
 
@@ -38,7 +38,7 @@ def latent_blocks(
     sample means are 0 and its sample correlations those of the model.
     """
     width = len(factor)
-    height = max(FEWEST_ROWS, entries // max(width, 1))
+    height = max(MIN_BLOCK_ROWS, entries // max(width, 1))
     with ThreadPoolExecutor(usable_cores()) as pool:
         for start in range(0, rows, height):
             stop = min(start + height, rows)
@@ -51,12 +51,12 @@ def latent_blocks(
 
 def _draws(width: int, height: int, rng: np.random.Generator, pool: ThreadPoolExecutor) -> Singles:
     out = np.empty((width, height), dtype=np.float32)
-    flat, cuts = out.reshape(-1), np.linspace(0, out.size, PARTS + 1).astype(np.int64)
+    flat, cuts = out.reshape(-1), np.linspace(0, out.size, GENERATORS_PER_BLOCK + 1).astype(np.int64)
 
     def fill(part: int, child: np.random.Generator) -> None:
         child.standard_normal(dtype=np.float32, out=flat[cuts[part] : cuts[part + 1]])
 
-    list(pool.map(fill, range(PARTS), rng.spawn(PARTS)))
+    list(pool.map(fill, range(GENERATORS_PER_BLOCK), rng.spawn(GENERATORS_PER_BLOCK)))
     return out
 
 

@@ -28,9 +28,9 @@ from sklar.model.latent.normals import (
 from sklar.model.latent.scores import Latent, marked_columns, normal_density, place_scores
 from sklar.model.latent.target import NO_BASIS, Basis
 
-ROUNDS = 8
+PARAMETER_STEPS = 8
 """Steps of the parameters: each costs one simulation, and the residual shrinks from step to step."""
-DRAWS = 2**13
+SIMULATED_ROWS = 2**13
 """Simulated rows. On even levels they carry less noise of their own into the fit than 150,000 independent ones, which
 correlations of 40,000 rows need: 6,000 of those had more error than the sums themselves."""
 SPHERE_LOSS = 0.97
@@ -98,7 +98,7 @@ def make_world(
 ) -> World:
     """Common random numbers for latents in classes of the given shares, each present with the given probability."""
     size = len(latents)
-    counts = np.maximum(np.rint(share * DRAWS).astype(np.int64), 2 * size + 50)
+    counts = np.maximum(np.rint(share * SIMULATED_ROWS).astype(np.int64), 2 * size + 50)
     scores = [place_scores(latent.edges) for latent in latents]
     pairs = list(zip(latents, scores, strict=True))
     chance = np.ones(size) if present is None else present
@@ -174,7 +174,7 @@ def _meet(world: World, share: Floats, basis: Basis, moments: Moments) -> ClassN
     size, contrasts = len(latents), basis.scores.shape[1]
     shifts, differences = np.zeros((contrasts, size)), np.zeros((contrasts, size, size))
     at = _Parameters(shifts=shifts, pooled=np.eye(size), differences=differences)
-    for _ in range(ROUNDS):
+    for _ in range(PARAMETER_STEPS):
         scores = simulate_scores(world, _normals(share, basis, at, latents))
         at = _move(world, basis, moments, at, scores)
     return _normals(share, basis, at, latents)

@@ -14,7 +14,7 @@ from sklar.model.latent.normals import ClassNormals, whitened
 from sklar.model.latent.scores import Latent
 from sklar.model.latent.target import Classes
 from sklar.model.margins.margin import Margin, restrict
-from sklar.model.protocol import UNKNOWN, Codes, RowProposals
+from sklar.model.protocol import UNKNOWN_CODE, Codes, RowProposals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -175,8 +175,8 @@ def _even_within(group: Ints | Floats, rng: np.random.Generator, z: Floats | Non
 def _places_of_codes(latent: Latent, size: int) -> Ints:
     """The place along the axis of each base code; -1 for one that the axis says nothing of, and for the unknown one."""
     if latent.marks_null:  # value, or null
-        return np.append(np.where(np.arange(size) == latent.order[1], 1, 0), UNKNOWN)
-    places = np.full(size + 1, UNKNOWN)
+        return np.append(np.where(np.arange(size) == latent.order[1], 1, 0), UNKNOWN_CODE)
+    places = np.full(size + 1, UNKNOWN_CODE)
     places[latent.order] = np.arange(len(latent.order))
     return places
 

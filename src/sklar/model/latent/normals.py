@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from sklar.arrays import Floats, Ints
 from sklar.model.latent.scores import Marked
 
-MOST_EXPLAINED = 0.81
+MAX_EXPLAINED_VARIANCE = 0.81
 """The classes explain at most this share of a latent's variance."""
 SLAB_SHARES, _SPREADS = (0.03, 0.06, 0.1, 0.2, 0.4, 0.7, 1.0), np.geomspace(1e-4, 0.6, 24)
 """Grids of w and t, the share and the variance of the slab, that are averaged over: finer ones cost time."""
@@ -81,7 +81,7 @@ def class_normals(
         marked: Columns whose nulls have a latent of their own.
     """
     explained = (shifts**2).sum(axis=0)
-    shifts = shifts * np.sqrt(MOST_EXPLAINED / np.maximum(explained, MOST_EXPLAINED))
+    shifts = shifts * np.sqrt(MAX_EXPLAINED_VARIANCE / np.maximum(explained, MAX_EXPLAINED_VARIANCE))
     within = np.sqrt(1.0 - (shifts**2).sum(axis=0))
     inside = pooled - shifts.T @ shifts
     factors = np.empty((len(share), *pooled.shape))

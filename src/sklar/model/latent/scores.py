@@ -13,9 +13,9 @@ from sklar.arrays import Floats, Ints
 from sklar.model.margins.margin import Margin, cumulative
 from sklar.release.scores import SCORE_BITS
 
-NEARLY_ALL = 0.9999
+MAX_CONSTANT_SHARE = 0.9999
 """A column with one value this likely has nothing to correlate."""
-LEAST_NULLS = 0.01
+MIN_NULL_PROBABILITY = 0.01
 """A null needs this probability (and its complement) to get a latent of its own."""
 
 
@@ -59,7 +59,7 @@ def value_latent(column: int, margin: Margin, null: int | None, order: Ints | No
 def null_latent(column: int, margin: Margin, null: int) -> Latent | None:
     """The axis of null against not null, or None when one of them is too rare to learn about."""
     probability = float(margin.dense()[null])
-    if not LEAST_NULLS < probability < 1 - LEAST_NULLS:
+    if not MIN_NULL_PROBABILITY < probability < 1 - MIN_NULL_PROBABILITY:
         return None
     others = np.setdiff1d(np.arange(margin.size), [null])
     first = np.flatnonzero(margin.dense()[others])[:1]

@@ -12,13 +12,13 @@ from sklar.model.latent.normals import SLAB_SHARES, shrink_mixture
 from sklar.model.latent.scores import place_scores
 from sklar.model.margins.margin import Margin, cumulative
 
-MOST_CLASSES = 6
+MAX_CLASSES = 6
 """Largest number of classes. More describe the target better, with fewer rows for each."""
-LEAST_CLASS = 0.02
+MIN_CLASS_PROBABILITY = 0.02
 """A class holds at least this probability; lighter codes share one."""
 CONTRAST_BITS = 10
 """Contrasts are multiples of 2^-10."""
-_SPREADS = np.geomspace(0.01, 3.0, 18)
+_SLAB_VARIANCES = np.geomspace(0.01, 3.0, 18)
 """Grid of variances of the slab of class effects, which are larger than correlations: a finer one costs time."""
 
 
@@ -68,14 +68,14 @@ def target_classes(column: int, margin: Margin, nominal: bool) -> Classes | None
     Each of the few heavy codes is a class and the rest share one. An ordered target with many values is cut in two.
     """
     mass = margin.dense()
-    heavy = np.flatnonzero(mass >= LEAST_CLASS)
+    heavy = np.flatnonzero(mass >= MIN_CLASS_PROBABILITY)
     light = 1.0 - mass[heavy].sum()
-    if len(heavy) + (light >= LEAST_CLASS) > MOST_CLASSES or not len(heavy):
+    if len(heavy) + (light >= MIN_CLASS_PROBABILITY) > MAX_CLASSES or not len(heavy):
         if not nominal:
             return _classes(column, (np.cumsum(mass) > 0.5).astype(np.int64), mass)
-        heavy = np.sort(np.argsort(-mass, kind="stable")[: MOST_CLASSES - 1])
+        heavy = np.sort(np.argsort(-mass, kind="stable")[: MAX_CLASSES - 1])
         light = 1.0 - mass[heavy].sum()
-    of_code = np.full(len(mass), len(heavy) if light >= LEAST_CLASS else int(np.argmax(mass[heavy])))
+    of_code = np.full(len(mass), len(heavy) if light >= MIN_CLASS_PROBABILITY else int(np.argmax(mass[heavy])))
     of_code[heavy] = np.arange(len(heavy))
     return _classes(column, of_code, mass)
 
@@ -112,7 +112,7 @@ def _classes(column: int, of_code: Ints, mass: Floats) -> Classes | None:
     share = np.bincount(of_code, mass)
     if len(share) < 2 or share.min() <= 0:
         return None
-    share = np.maximum(share / share.sum(), LEAST_CLASS)
+    share = np.maximum(share / share.sum(), MIN_CLASS_PROBABILITY)
     return Classes(column=column, of_code=of_code, share=share / share.sum())
 
 
@@ -149,7 +149,7 @@ def order_levels(
 
 def shrunken_effects(covariance: Floats, mass: Floats, variance: float) -> Floats:
     """Posterior means of E[c | level], where cov(c, level) = mass * effect + noise."""
-    return shrink_mixture(covariance, np.full(len(mass), variance), mass, _SPREADS, SLAB_SHARES)
+    return shrink_mixture(covariance, np.full(len(mass), variance), mass, _SLAB_VARIANCES, SLAB_SHARES)
 
 
 def _order_along(effects: Floats, mass: Floats) -> LevelOrder:

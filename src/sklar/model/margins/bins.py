@@ -26,15 +26,15 @@ COARSE_CELLS = 32
 HALVINGS = 6
 """The coarse cell next to zero, if zero is a bound, is halved so often towards it: bounds that are much too wide crowd
 amounts there. No more would show on the 2,048 cells of a real's grid."""
-CROWDED = 0.25
+MIN_CROWDED_SHARE = 0.25
 """The halves stay apart in a column with more than this part of its values in them; in others they are noise only."""
-FEW_CELLS = 64
+MAX_SINGLE_CELLS = 64
 """Numeric columns with at most this many value cells are counted cell by cell; of longer ones two histograms measure
 more about shapes, and less about single values."""
-HEAVY_RANGE = 500
+MIN_SEARCHED_CELLS = 500
 """Integer columns with more unit cells than this are also searched for heavy single values; and columns with more cells
 than this have halves next to zero."""
-MOST_ATOMS = 24
+MAX_ATOMS = 24
 """Values kept as cells of their own, heaviest first."""
 MOST_FINE_BINS, MOST_PARTS = 256, 64
 """Bins of the second histogram in all, and of one coarse cell: the density fit is cubic in its cells."""
@@ -84,7 +84,7 @@ class BinLayout:
     @property
     def searched(self) -> bool:
         """Whether heavy single values are looked for at base-code resolution."""
-        return self.refined and self.unit and self.values > HEAVY_RANGE
+        return self.refined and self.unit and self.values > MIN_SEARCHED_CELLS
 
 
 def lay_out_column(column: Column) -> BinLayout:
@@ -96,8 +96,8 @@ def lay_out_column(column: Column) -> BinLayout:
         grid = column.grid
         width = np.maximum(grid.widths, LEAST_WIDTH)
         unit = bool(grid.step and np.allclose(width, grid.step, rtol=1e-9))
-        if values > FEW_CELLS:
-            zero = _zero_at(column) if values > HEAVY_RANGE else 1
+        if values > MAX_SINGLE_CELLS:
+            zero = _zero_at(column) if values > MIN_SEARCHED_CELLS else 1
             cells, candidate = _coarse_cells(width, zero), grid.is_atom
             coarse, whole = _numbered(cells), _numbered(np.floor(cells))
         width = width / width.sum()
@@ -148,7 +148,7 @@ def unless_crowded(layout: BinLayout, lookup: Ints, counts: Floats) -> BinLayout
     halves = np.bincount(layout.whole[np.unique(layout.coarse, return_index=True)[1]])
     bins = lookup[: layout.values]
     near = np.unique(bins[(layout.whole == np.argmax(halves)) & ~layout.candidate])
-    crowded = counts[near].sum() > CROWDED * counts[np.unique(bins)].sum()
+    crowded = counts[near].sum() > MIN_CROWDED_SHARE * counts[np.unique(bins)].sum()
     return layout if crowded or halves.max() < 2 else replace(layout, coarse=layout.whole)
 
 
@@ -288,7 +288,7 @@ def cell_starts(layout: BinLayout, labels: Ints, atoms: Ints) -> Ints:
 
 
 def heavy_values(layout: BinLayout, counts: Floats, sigma: float, coarse_counts: Floats) -> Ints:
-    """Values that exceed the noise and the rest of their coarse cell: at most MOST_ATOMS, heaviest first, sorted.
+    """Values that exceed the noise and the rest of their coarse cell: at most MAX_ATOMS, heaviest first, sorted.
 
     A value is kept if its excess over the mean of its cell is above sigma (sqrt(2 ln size) + 1.5): the largest of
     `size` Gaussian draws rarely gets there. Noisy counts are of all value codes, with noise `sigma`, and of the coarse
@@ -298,7 +298,7 @@ def heavy_values(layout: BinLayout, counts: Floats, sigma: float, coarse_counts:
     mean = np.maximum(coarse_counts, 0.0) / np.bincount(layout.coarse[values])
     excess = counts[values] - mean[layout.coarse[values]]
     found = np.flatnonzero(excess > sigma * (np.sqrt(2.0 * np.log(layout.values)) + 1.5))
-    return np.sort(first[found[np.argsort(-excess[found], kind="stable")][:MOST_ATOMS]])
+    return np.sort(first[found[np.argsort(-excess[found], kind="stable")][:MAX_ATOMS]])
 
 
 def significant_candidates(layout: BinLayout, lookup: Ints, counts: Floats, sigma: float) -> Ints:
@@ -308,7 +308,7 @@ def significant_candidates(layout: BinLayout, lookup: Ints, counts: Floats, sigm
         return candidates
     found = counts[lookup[candidates]]
     threshold = max(3.0, float(np.sqrt(2.0 * np.log(len(candidates)))) + 1.5)
-    heaviest = np.argsort(-found, kind="stable")[:MOST_ATOMS]
+    heaviest = np.argsort(-found, kind="stable")[:MAX_ATOMS]
     return np.sort(candidates[heaviest[found[heaviest] > threshold * sigma]])
 
 

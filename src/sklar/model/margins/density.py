@@ -14,7 +14,7 @@ import numpy as np
 
 from sklar.arrays import Floats, Mask
 from sklar.model.margins.likelihood import (
-    LARGEST_RISE,
+    MAX_LOG_STEP,
     CellSupport,
     KnownTotal,
     Likelihood,
@@ -28,15 +28,15 @@ from sklar.model.margins.likelihood import (
     with_sampling,
 )
 from sklar.model.margins.nulls import expected_missing
-from sklar.model.margins.prior import WIDE, DensityAxis, DensityKind, smooth
+from sklar.model.margins.prior import POLYNOMIAL_STDS, DensityAxis, DensityKind, smooth
 from sklar.model.margins.tails import with_tails
 from sklar.model.margins.transforms import clip_and_normalize
 
-LONGEST_CHAIN = 400
+MAX_CHAIN_CELLS = 400
 """Longer ordered columns are treated as unordered: the solver is cubic in the cells."""
-SIGNIFICANT = 3.0
+SIGNIFICANT_SIGMAS = 3.0
 """A cell that may well be empty (`other`) gets mass only if its count exceeds this many standard deviations."""
-_GIVE_UP = 6.0
+_MAX_EVIDENCE_LOSS = 6.0
 """A scan over strengths stops once the log evidence is this far below its best."""
 _STRENGTHS = {
     1: (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03),
@@ -93,7 +93,7 @@ def fit_density(
         return mass
     if k == 1:
         return np.ones(1)
-    if support.chained.sum() < 3 or k > LONGEST_CHAIN:
+    if support.chained.sum() < 3 or k > MAX_CHAIN_CELLS:
         counts, sigma = seen_alone(observations, k)
         return fit_levels(counts, sigma, total.rows, total.sigma)
     return _fit_chain(support, observations, total)
@@ -156,7 +156,7 @@ def _scan(likelihood: Likelihood, support: CellSupport, kind: DensityKind, start
             mode = find_mode(likelihood, structure, strength, theta)
             modes.append(mode)
             best, theta = max(best, mode.log_evidence), mode.theta
-            if not mode.log_evidence > best - _GIVE_UP:
+            if not mode.log_evidence > best - _MAX_EVIDENCE_LOSS:
                 break
     return [mode for mode in modes if np.isfinite(mode.log_evidence)]
 
@@ -178,7 +178,7 @@ def _cells_to_keep(observations: Sequence[Observation], k: int, rare: Mask | Non
     if rare is None or not rare.any() or rare.all():
         return np.ones(k, dtype=bool)
     counts, sigma = seen_alone(observations, k)
-    return ~rare | (counts > SIGNIFICANT * np.where(np.isfinite(sigma), sigma, 0.0))
+    return ~rare | (counts > SIGNIFICANT_SIGMAS * np.where(np.isfinite(sigma), sigma, 0.0))
 
 
 def _restrict(seen: Observation, keep: Mask) -> Observation:
@@ -226,7 +226,7 @@ class _Problem:
 
     @property
     def level(self) -> float:
-        return 1.0 / (WIDE[0] ** 2 * len(self.counts))
+        return 1.0 / (POLYNOMIAL_STDS[0] ** 2 * len(self.counts))
 
     @property
     def shared(self) -> float:
@@ -265,7 +265,7 @@ def _mode(problem: _Problem, theta: Floats) -> tuple[Floats, float]:
 
 
 def _descend(problem: _Problem, point: _Point, step: Floats) -> _Point:
-    size = min(1.0, LARGEST_RISE / max(float(-step.min()), 1e-12))
+    size = min(1.0, MAX_LOG_STEP / max(float(-step.min()), 1e-12))
     while size > 1e-3:
         after = _evaluate(problem, point.theta - size * step)
         if after.value <= point.value:

@@ -14,9 +14,9 @@ from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.transforms import clip_and_normalize, project_to_simplex
 
-_SAME_WIDTH = 0.02
+_WIDTH_TOLERANCE = 0.02
 """Neighbouring codes whose widths differ by less share a margin cell: integer grids round their cells."""
-_NOTHING = 1e-250
+_MIN_RELATIVE_WIDTH = 1e-250
 """Codes of relative widths below this hold no number, or a single real."""
 
 
@@ -111,9 +111,11 @@ def spread(name: str, layout: BinLayout, lookup: Ints, mass: Floats, cuts: Ints 
     width = np.ones(layout.size)
     width[: layout.values] = layout.width / layout.width.max()
     # Codes without any number get nothing, unless their group holds none at all.
-    width = np.where(np.bincount(lookup, width)[lookup] < _NOTHING, 1.0, np.where(width < _NOTHING, 0.0, width))
+    width = np.where(
+        np.bincount(lookup, width)[lookup] < _MIN_RELATIVE_WIDTH, 1.0, np.where(width < _MIN_RELATIVE_WIDTH, 0.0, width)
+    )
     groups = np.bincount(lookup, width)
-    ratio = np.abs(np.diff(width)) > _SAME_WIDTH * np.maximum(width[1:], width[:-1])
+    ratio = np.abs(np.diff(width)) > _WIDTH_TOLERANCE * np.maximum(width[1:], width[:-1])
     change = (np.diff(lookup) != 0) | ratio
     if cuts is not None:
         change[: layout.values - 1] |= np.diff(cuts) != 0

@@ -19,19 +19,19 @@ from sklar.model.margins.units import UnitSearch, base_unit, digits_of
 from sklar.schema.grid import Grid
 from sklar.schema.numbers import Integer, Real
 
-LEAST_GAIN = 14.0
+MIN_CHI_SQUARE_GAIN = 14.0
 """Chi-square that a heap must explain: of 16 units without any, one passes by chance in 300 columns."""
-LEAST_PART = 0.02
+MIN_UNIT_SHARE = 0.02
 """Smallest part of the numbers that gets a unit."""
 MAX_HEAPING_UNITS = 4
 """Units kept, those that explain most first."""
-WRONG = 0.01
+RELATIVE_MODEL_ERROR = 0.01
 """Relative error of what a smooth margin expects of a class: where noise is small, chance is not known any better."""
-LEAST_REST = 1e-9
+MIN_REST_SHARE = 1e-9
 """With a smaller part left over, all numbers are multiples."""
-TINIEST = 1e-300
+MIN_CELL_WEIGHT = 1e-300
 """Cells that weigh less hold no number; those of a single real weigh next to nothing."""
-ROUNDS = 8
+FIT_ROUNDS = 8
 """Rounds of the fit, whose equations are linear but for the cells that hold few multiples."""
 
 
@@ -52,7 +52,7 @@ class _Expected:
     def counts(self, parts: Floats, rows: float) -> Floats:
         """Rows that a part of one, of each unit (column), brings to each class, if the parts are about so."""
         whole = self.weight @ parts
-        per = np.where(whole > TINIEST, self.mass / np.maximum(whole, TINIEST), 0.0)
+        per = np.where(whole > MIN_CELL_WEIGHT, self.mass / np.maximum(whole, MIN_CELL_WEIGHT), 0.0)
         return rows * np.tensordot(per, self.inside, axes=1)
 
 
@@ -78,7 +78,7 @@ class Rounding:
     def weights(self, grid: Grid) -> Floats:
         """What each cell of the column's grid stands for: the masses of cells are a smooth density times these."""
         rest = max(1.0 - sum(self.heaping.values()), 0.0)
-        return numbers_weigh(grid, {**({self.base: rest} if rest > LEAST_REST else {}), **self.heaping})
+        return numbers_weigh(grid, {**({self.base: rest} if rest > MIN_REST_SHARE else {}), **self.heaping})
 
     def on(self, margin: Margin) -> Margin:
         """A margin that was fitted with these weights, which says how numbers inside its cells are rounded."""
@@ -121,7 +121,7 @@ def find_heaping(
     units = [unit for unit in search.units if base is None or (unit > base and (unit / base).denominator == 1)]
     expected = _expect(margin, grid, [base, *units], search)
     counted = np.asarray(counts[: search.classes], dtype=np.float64)
-    spread = np.sqrt(sigma**2 + np.maximum(counted, 0.0) + (WRONG * counted) ** 2)
+    spread = np.sqrt(sigma**2 + np.maximum(counted, 0.0) + (RELATIVE_MODEL_ERROR * counted) ** 2)
     chosen, (left, parts) = [0], _fit(expected, [0], counted, spread, rows)
     while len(chosen) <= MAX_HEAPING_UNITS:
         tried = {
@@ -129,9 +129,9 @@ def find_heaping(
             for place in range(1, len(units) + 1)
             if place not in chosen
         }
-        tried = {place: fit for place, fit in tried.items() if fit[1][-1] >= LEAST_PART}
+        tried = {place: fit for place, fit in tried.items() if fit[1][-1] >= MIN_UNIT_SHARE}
         best = min(tried, key=lambda place: tried[place][0], default=None)
-        if best is None or left - tried[best][0] < LEAST_GAIN:
+        if best is None or left - tried[best][0] < MIN_CHI_SQUARE_GAIN:
             break
         chosen, (left, parts) = [*chosen, best], tried[best]
     return dict(sorted((units[place - 1], float(part)) for place, part in zip(chosen, parts, strict=True) if place))
@@ -154,7 +154,7 @@ def _fit(expected: _Expected, chosen: list[int], counts: Floats, spread: Floats,
 
     some = replace(expected, weight=expected.weight[:, chosen], inside=expected.inside[:, :, chosen])
     parts = np.full(len(chosen), 1.0 / len(chosen))
-    for _ in range(ROUNDS if len(chosen) > 1 else 0):
+    for _ in range(FIT_ROUNDS if len(chosen) > 1 else 0):
         found = nnls(some.counts(parts, rows) / spread[:, None], counts / spread)[0]
         if not found.sum() > 0:
             break

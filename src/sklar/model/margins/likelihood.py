@@ -15,9 +15,9 @@ from sklar.model.margins.prior import DEGREES_OF_FREEDOM, PriorStructure
 
 _factorize, _solve = get_lapack_funcs(("potrf", "potrs"), dtype=np.float64)
 
-LARGEST_RISE = 3.0
+MAX_LOG_STEP = 3.0
 """Largest growth of theta in one step. Falls are not limited: a count near 0 is flat, a growing one explodes."""
-_LARGEST_LOG = 300.0
+_MAX_LOG_COUNT = 300.0
 """Counts stay below e^300, so that their squares are finite."""
 _ROUNDS, _TOLERANCE = 25, 1e-2
 """Steps to a mode, and the gain of a step at which they end: far below differences of evidence that matter."""
@@ -178,7 +178,7 @@ def find_mode(likelihood: Likelihood, structure: PriorStructure, strength: float
 
 
 def _evaluate(likelihood: Likelihood, structure: PriorStructure, strength: float, theta: Floats) -> _Point:
-    counts = np.exp(np.minimum(likelihood.log_base + theta, _LARGEST_LOG))
+    counts = np.exp(np.minimum(likelihood.log_base + theta, _MAX_LOG_COUNT))
     residual = likelihood.design @ counts - likelihood.target
     term = structure.terms @ theta
     prior, bend = _prior(structure, strength, term)
@@ -235,7 +235,7 @@ def _descend(
     likelihood: Likelihood, structure: PriorStructure, strength: float, point: _Point, step: Floats, decrement: float
 ) -> tuple[_Point, bool]:
     """A damped step; done when the predicted or achieved gain is small."""
-    size = min(1.0, LARGEST_RISE / max(float(-step.min()), 1e-12))
+    size = min(1.0, MAX_LOG_STEP / max(float(-step.min()), 1e-12))
     while size > 1e-3:
         after = _evaluate(likelihood, structure, strength, point.theta - size * step)
         if after.value <= point.value:

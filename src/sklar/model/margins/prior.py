@@ -15,10 +15,10 @@ from sklar.arrays import Floats, Ints, Mask
 
 DEGREES_OF_FREEDOM = 3.0
 """Tails of the Student-t increments: heavy enough to let a spike pass, light enough to shrink noise."""
-WIDE = (60.0, 20.0, 60.0)
+POLYNOMIAL_STDS = (60.0, 20.0, 60.0)
 """Prior standard deviation (root mean square over cells) of the free polynomials of degree 0, 1 and 2. A narrow bump on
 a wide range has a mean and a quadratic part of several tens."""
-APART = 5.0
+OUTSIDE_CHAIN_STD = 5.0
 """Prior standard deviation of theta for cells outside the chain (atoms, missing values, other)."""
 
 
@@ -73,7 +73,7 @@ def _free_polynomials(widths: list[Floats], k: int) -> Floats:
 def _embed(terms: Floats, nulls: Floats, chained: Mask, heavy: bool) -> PriorStructure:
     """Place a prior on the chained cells into all cells, and give the others independent Gaussians."""
     k, cells = len(chained), np.flatnonzero(chained)
-    wide, apart = 1.0 / (np.array(WIDE[: nulls.shape[1]]) ** 2 * len(cells)), 1.0 / APART**2
+    wide, apart = 1.0 / (np.array(POLYNOMIAL_STDS[: nulls.shape[1]]) ** 2 * len(cells)), 1.0 / OUTSIDE_CHAIN_STD**2
     fixed = np.zeros((k, k))
     fixed[np.ix_(cells, cells)] = (nulls * wide) @ nulls.T
     outside = np.flatnonzero(~chained)

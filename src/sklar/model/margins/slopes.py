@@ -7,11 +7,11 @@ import numpy as np
 from sklar.arrays import Floats, Ints, Mask
 from sklar.model.margins.bins import BinLayout
 
-PARTS = 6
+PARTS_PER_CELL = 6
 """Parts of a sloping cell; more follow the slope closer than it is known."""
 LEAST_CHANGE, MOST_CHANGE = 0.3, 6.0
 """Cells across which the log-density changes less stay whole; a larger change is cut."""
-_TINY = 1e-300
+_MIN_MASS = 1e-300
 
 
 def tilt_cells(layout: BinLayout, starts: Ints, mass: Floats, chained: Mask) -> tuple[Ints, Floats]:
@@ -46,8 +46,8 @@ def agreed_slopes(left: Floats, right: Floats, mass: Floats) -> Floats:
     An outermost cell has one neighbour, which is used where the density rises inwards; else its mode may well lie
     inside, and a slope would push it to the bound.
     """
-    span, middle = np.maximum(right - left, _TINY), (left + right) / 2
-    step = np.diff(np.log(np.maximum(mass, _TINY) / span)) / np.maximum(np.diff(middle), _TINY)
+    span, middle = np.maximum(right - left, _MIN_MASS), (left + right) / 2
+    step = np.diff(np.log(np.maximum(mass, _MIN_MASS) / span)) / np.maximum(np.diff(middle), _MIN_MASS)
     before, after = np.append(max(step[0], 0.0), step), np.append(step, min(step[-1], 0.0))
     agreed = np.sign(before) * (np.sign(before) == np.sign(after))
     slope = agreed * np.minimum(np.abs(before), np.abs(after))
@@ -55,10 +55,13 @@ def agreed_slopes(left: Floats, right: Floats, mass: Floats) -> Floats:
 
 
 def _parts(layout: BinLayout, rising: Floats, cell: tuple[int, int], slope: float) -> tuple[Ints, Floats]:
-    """First codes of about PARTS equal parts of a cell, none cut through a number, and what they hold of its mass."""
+    """First codes of about PARTS_PER_CELL equal parts of a cell, none cut through a number, and their masses."""
     start, end = cell
     low, high = rising[start], rising[end]
-    cuts = np.searchsorted(rising[start : end + 1], low + (high - low) * np.arange(1, PARTS) / PARTS) + start
+    cuts = (
+        np.searchsorted(rising[start : end + 1], low + (high - low) * np.arange(1, PARTS_PER_CELL) / PARTS_PER_CELL)
+        + start
+    )
     cuts = np.unique(cuts[(cuts > start) & (cuts < end)])
     cuts = cuts[layout.anchor[cuts] != layout.anchor[cuts - 1]]
     edges = np.concatenate([[start], cuts, [end]])

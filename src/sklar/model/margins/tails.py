@@ -18,22 +18,22 @@ import numpy as np
 from sklar.arrays import Floats, Ints, Mask
 from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation, seen_alone
 
-CLEAR = 1.0
+EXTRA_SIGMAS = 1.0
 """A cell is clearly occupied if its count exceeds (sqrt(2 ln cells) + this) standard deviations of its noise: lower
 bars keep more of thin tails, and more of what is noise."""
-ENDS = np.geomspace(0.1, 16.0, 18)
+TAIL_ENDS = np.geomspace(0.1, 16.0, 18)
 """Where a tail may end, in extents of the bulk: distances from its median to its edge."""
 USUAL_END, END_SPREAD = 2.0, 0.7
 """The prior of the end's logarithm is a Laplace density about the usual one; flat near this choice."""
-ENDLESS = 0.5
+PRIOR_WITHOUT_END = 0.5
 """Prior probability that the smooth tail needs no end; between .3 and .5 it hardly matters."""
-CURVED = 0.5
+PRIOR_OF_CURVE = 0.5
 """Prior probability that the bulk's own curve goes on beyond the edge; else it is the smooth tail, with an end or none.
 Above .75 light tails, as of a gamma, come out too heavy; below .5 those of lognormal columns too light."""
 CURVE_FROM, CURVE_CELLS, PARABOLA_CELLS = 0.2, 8, 4
 """The curve is read off the cells beyond this part of the bulk (.1 to .5 do as well) if they have at least this number
 (of 4 that were cut where mass was found, noise would be read); of fewer than four it is a line."""
-EVEN_CELLS = 2
+MIN_EQUAL_CELLS = 2
 """Minimum number of bulk cells when all cells are equally wide: of counts that are mostly 0, cells 0 and 1 show more
 of the rest than noise does (earlier offences of COMPAS: mean absolute log ratio of deviations .26 before, .15 now)."""
 LEAST_SLOPE, LEAST_FALL = 1.0, 3.0
@@ -42,13 +42,13 @@ and goes on by the second at least, so that it has a variance."""
 LARGEST_MOMENT, STEEPNESS = 1.0, 2.0
 """Smooth tails whose second moment about the edge exceeds this many squared extents are less plausible, by this power:
 what distorts a standard deviation most must be seen clearest. (The curve was seen: in the bulk.)"""
-LEAST_SHARE = 0.02
+MIN_TAIL_SHARE = 0.02
 """The moment is per row of the smooth tail, or of this share of all rows if that is more."""
-SAME_WIDTH = 1e-6
+WIDTH_TOLERANCE = 1e-6
 """Widths that differ by a smaller part are one."""
-FARTHEST = 1e100
+MAX_DISTANCE = 1e100
 """Distances are cut here, in extents, so that their squares are numbers."""
-_TINY = 1e-300
+_MIN_MASS = 1e-300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,7 +82,7 @@ def with_tails(support: CellSupport, observations: Sequence[Observation], total:
 
 def clearly_occupied(support: CellSupport, observations: Sequence[Observation], chain: Ints) -> Mask:
     """Return which chained cells exceed the noise, alone or, where a bin holds several, as the best of them."""
-    limit = np.sqrt(2.0 * np.log(max(len(chain), 1))) + CLEAR
+    limit = np.sqrt(2.0 * np.log(max(len(chain), 1))) + EXTRA_SIGMAS
     counts, sigma = seen_alone(observations, len(support.width))
     z = np.where(np.isfinite(sigma), counts / np.where(np.isfinite(sigma), sigma, 1.0), 0.0)
     clear = z > limit
@@ -116,16 +116,16 @@ def expected_tail(
     far = np.concatenate([[0.0], np.cumsum(support.width[beyond])])
     extent = _extent(support.width[outwards], counts[outwards], edge)
     # Where most rows of the bulk have its outermost value, it has no extent: a tail may end anywhere.
-    distance = (far[1:] + far[:-1]) / (2.0 * (far[-1] / ENDS[-1] if extent is None else extent))
-    distance = np.minimum(distance, FARTHEST)
-    ends = np.exp(-np.minimum((distance / ENDS[:, None]) ** 2, 700.0))
+    distance = (far[1:] + far[:-1]) / (2.0 * (far[-1] / TAIL_ENDS[-1] if extent is None else extent))
+    distance = np.minimum(distance, MAX_DISTANCE)
+    ends = np.exp(-np.minimum((distance / TAIL_ENDS[:, None]) ** 2, 700.0))
     curve = continued_curve(support.width[outwards], counts[outwards], edge)
     tails = np.vstack([counts[beyond] * ends, counts[beyond], *([] if curve is None else [curve])])
-    rows = max(float(counts[beyond].sum()), LEAST_SHARE * float(counts[outwards].sum()), _TINY)
+    rows = max(float(counts[beyond].sum()), MIN_TAIL_SHARE * float(counts[outwards].sum()), _MIN_MASS)
     log = _log_prior(curve is not None)
     if extent is not None:
-        moment = tails[: len(ENDS) + 1] @ distance**2 / rows
-        log[: len(moment)] -= STEEPNESS * np.maximum(np.log(np.maximum(moment, _TINY) / LARGEST_MOMENT), 0.0)
+        moment = tails[: len(TAIL_ENDS) + 1] @ distance**2 / rows
+        log[: len(moment)] -= STEEPNESS * np.maximum(np.log(np.maximum(moment, _MIN_MASS) / LARGEST_MOMENT), 0.0)
     for seen in observations:
         log += _log_likelihood(seen, counts, tails, beyond) + _bulk_log_likelihood(seen, counts, tails, beyond, beside)
     weight = np.exp(log - log.max())
@@ -141,10 +141,10 @@ def continued_curve(width: Floats, counts: Floats, edge: int) -> Floats | None:
     held = np.cumsum(counts[: edge + 1])
     bulk = np.arange(int(np.searchsorted(held, CURVE_FROM * held[-1])), edge + 1)
     bulk = bulk[(counts[bulk] > 0) & (width[bulk] > 1e-9 * width.sum())]
-    even = float(np.ptp(width)) <= SAME_WIDTH * float(width.max())
-    if len(bulk) < (EVEN_CELLS if even else CURVE_CELLS):
+    even = float(np.ptp(width)) <= WIDTH_TOLERANCE * float(width.max())
+    if len(bulk) < (MIN_EQUAL_CELLS if even else CURVE_CELLS):
         return None
-    at = np.maximum(np.cumsum(width) - width / 2, _TINY)  # a first cell may be a value alone, without a width
+    at = np.maximum(np.cumsum(width) - width / 2, _MIN_MASS)  # a first cell may be a value alone, without a width
     at, level = np.log(at / at[bulk[-1]]), np.log(counts[bulk] / width[bulk])
     parabola = _concave_parabola(at[bulk], level, counts[bulk])
     if parabola[1] > -LEAST_SLOPE:
@@ -170,14 +170,14 @@ def _extent(width: Floats, counts: Floats, edge: int) -> float | None:
     """Distance from the median of the bulk to its edge; None if the median is the outermost cell itself."""
     back, held = np.cumsum(width[: edge + 1][::-1]), np.cumsum(counts[: edge + 1][::-1])
     median = min(int(np.searchsorted(held, 0.5 * held[-1])), edge)
-    return max(float(back[median]), _TINY) if median else None
+    return max(float(back[median]), _MIN_MASS) if median else None
 
 
 def _log_prior(curve: bool) -> Floats:
     """Return the evidence of every end, of none, and last of the bulk's curve, if there is one."""
-    log = -np.abs(np.log(ENDS / USUAL_END)) / END_SPREAD
-    ends = np.append(log - np.log(np.exp(log).sum()) + np.log(1.0 - ENDLESS), np.log(ENDLESS))
-    return np.append(ends + np.log(1.0 - CURVED), np.log(CURVED)) if curve else ends
+    log = -np.abs(np.log(TAIL_ENDS / USUAL_END)) / END_SPREAD
+    ends = np.append(log - np.log(np.exp(log).sum()) + np.log(1.0 - PRIOR_WITHOUT_END), np.log(PRIOR_WITHOUT_END))
+    return np.append(ends + np.log(1.0 - PRIOR_OF_CURVE), np.log(PRIOR_OF_CURVE)) if curve else ends
 
 
 def _log_likelihood(seen: Observation, counts: Floats, tails: Floats, beyond: Ints) -> Floats:
@@ -207,6 +207,6 @@ def _bulk_log_likelihood(seen: Observation, counts: Floats, tails: Floats, beyon
     if not len(bins):
         return np.zeros(len(tails))
     cells = inside & np.isin(seen.parent, bins)
-    factor = 1.0 + (counts[beyond].sum() - tails.sum(axis=1)) / max(float(counts[beside.bulk].sum()), _TINY)
+    factor = 1.0 + (counts[beyond].sum() - tails.sum(axis=1)) / max(float(counts[beside.bulk].sum()), _MIN_MASS)
     variance = float((seen.sigma[bins] ** 2).sum()) + min(beside.sigma, 1e9) ** 2
     return -0.5 * (seen.counts[bins].sum() - np.maximum(factor, 0.0) * counts[cells].sum()) ** 2 / variance

@@ -14,25 +14,25 @@ from sklar.schema.columns import Column
 from sklar.schema.grid import Grid, has_multiples
 from sklar.schema.numbers import Integer, Real
 
-FEWEST_CELLS = 64
+MIN_CELLS = 64
 """Columns with at most this many cells are counted cell by cell, which shows their round numbers already."""
-MOST_DIGITS = 6
+MAX_DIGITS = 6
 """Numbers with more digits after the point than this are taken for continuous."""
-LEADING = (Fraction(1), Fraction(2), Fraction(5, 2), Fraction(5))
+UNIT_MANTISSAS = (Fraction(1), Fraction(2), Fraction(5, 2), Fraction(5))
 """Times powers of ten, the units that are sought: those that people and forms round to."""
-MOST_HELD = 0.5
+MAX_MULTIPLE_SHARE = 0.5
 """A unit is sought only if at most this part of the cells holds a multiple of it: else all columns look the same."""
 LEAST_MULTIPLES, LEAST_IN_CELLS = 10, 100
 """Multiples of a unit that must lie between the bounds, and this many if it is to be that of all numbers where
 cells hold several: else they may lie in few cells by chance. (Whole numbers and digits are sought in any case.)"""
-EXACT = 2.0**53
+MAX_EXACT_FLOAT = 2.0**53
 """Numbers beyond this are not searched: float64 has no units left."""
 MIN_DEVIATIONS = 3.0
 """Counts within this many standard deviations of the noise may be nothing."""
-CLEAR = 3.0
+MIN_MULTIPLES_RATIO = 3.0
 """Multiples of the unit found must exceed what could hide in the noise by this factor. A larger factor finds
 fewer units: of loans in hundreds (5,960 rows at epsilon 1, noise of a count 90) 3 finds all and 5 half."""
-RARE = 0.01
+MAX_OTHER_SHARE = 0.01
 """So few other numbers, for one that is a multiple, are disregarded."""
 
 
@@ -72,7 +72,11 @@ class UnitSearch:
         for unit, common, inside in reversed(list(zip(self.units, self.common, self.holds.T, strict=True))):
             multiples, others = float(counted[inside].sum()), float(counted[~inside].sum())
             doubt, hidden = (MIN_DEVIATIONS * sigma * float(np.sqrt(np.sum(bins))) for bins in (inside, ~inside))
-            if common and multiples - doubt > CLEAR * hidden and others < hidden + RARE * multiples:
+            if (
+                common
+                and multiples - doubt > MIN_MULTIPLES_RATIO * hidden
+                and others < hidden + MAX_OTHER_SHARE * multiples
+            ):
                 return unit
         return None
 
@@ -80,9 +84,9 @@ class UnitSearch:
 @lru_cache(maxsize=256)
 def units_to_seek(column: Column) -> UnitSearch | None:
     """The search for a column of numbers, if its cells are many, and fine enough to show any unit."""
-    if not isinstance(column, Integer | Real) or column.value_cells <= FEWEST_CELLS:
+    if not isinstance(column, Integer | Real) or column.value_cells <= MIN_CELLS:
         return None
-    if max(abs(column.lower), abs(column.upper)) >= EXACT:
+    if max(abs(column.lower), abs(column.upper)) >= MAX_EXACT_FLOAT:
         return None
     grid = column.grid
     free = ~_says_nothing(column, grid)
@@ -108,22 +112,22 @@ def base_unit(column: Integer | Real) -> Fraction | None:
 
 def digits_of(unit: Fraction) -> int | None:
     """The fewest digits after the point that all multiples of a unit have; None if they are not decimal fractions."""
-    return next((digits for digits in range(MOST_DIGITS + 2) if 10**digits % unit.denominator == 0), None)
+    return next((digits for digits in range(MAX_DIGITS + 2) if 10**digits % unit.denominator == 0), None)
 
 
 def is_few(cells: Mask, free: Mask) -> bool:
     """Whether so few of the free cells hold a number that it shows."""
-    return int(cells.sum()) <= MOST_HELD * int(free.sum())
+    return int(cells.sum()) <= MAX_MULTIPLE_SHARE * int(free.sum())
 
 
 def _candidates(column: Integer | Real, base: Fraction | None) -> list[Fraction]:
     """Round units above the base unit, and of its multiples, that have multiples enough between the bounds."""
     span = Fraction(column.upper) - Fraction(column.lower)
-    finest = max(-MOST_DIGITS, floor(log10(span / column.grid.cells)) - 1)
+    finest = max(-MAX_DIGITS, floor(log10(span / column.grid.cells)) - 1)
     powers = [Fraction(10) ** k for k in range(finest, floor(log10(span)) + 1)]
     return [
         unit
-        for unit in sorted(first * power for power in powers for first in LEADING)
+        for unit in sorted(first * power for power in powers for first in UNIT_MANTISSAS)
         if (unit <= span / LEAST_MULTIPLES or (base is None and _is_digit(unit)))
         and (base is None or (unit > base and (unit / base).denominator == 1))
     ]

@@ -15,23 +15,23 @@ from sklar.model.onehot.model import OneHotModel, ScoreLayout, picked_groups
 
 Singles = NDArray[np.float32]
 Groups32 = NDArray[np.int32]
-ROUGH = 1e-4
+NEAREST_MATRIX_TOLERANCE = 1e-4
 """Accuracy of the nearest correlation matrix: far below the noise, and half the work."""
-ENTRIES = 1 << 25
+MAX_SIMULATED_ENTRIES = 1 << 25
 """Numbers in the scores that are simulated at once (128 MB)."""
-FEWEST_ROWS = 10_000
+MIN_SIMULATED_ROWS = 10_000
 """Rows that are simulated at once at least, however many scores there are."""
-USUAL_ERROR = 0.1
+INITIAL_CORRELATION_ERROR = 0.1
 """How far correlations are off when the rounds start: what chance puts into a simulated pair counts against this."""
-LARGEST_MOVE = 0.5
+MAX_CORRELATION_STEP = 0.5
 """Largest change of a correlation in one round: slopes are those of small changes."""
-MOST_STEPS = 40
+MAX_NEWTON_STEPS = 40
 """Newton steps for the offsets of a column."""
-NEAR = 0.25
+SLOPE_ROW_SHARE = 0.25
 """The slope of a share is read off this part of the rows, those with the closest decisions."""
-MANY = 2_000
+SPREAD_ROWS = 2_000
 """Rows that show how far scores of one row differ."""
-ENOUGH = 0.1
+RELATIVE_SHARE_TOLERANCE = 0.1
 """Shares are met once they are off by this part of what chance alone puts between them and the model's."""
 
 
@@ -71,7 +71,7 @@ def fit_decoding(
         model = _with_offsets(model, layout, p, scores)
         move = _move(model, joint, _decoded_pairs(model, layout, scores), scores.shape[1])
         aim = model.corr + np.where(free, 0.0, move / (1 + t / 2))
-        model = replace(model, corr=nearest_correlation(aim, tolerance=ROUGH, weights=weights))
+        model = replace(model, corr=nearest_correlation(aim, tolerance=NEAREST_MATRIX_TOLERANCE, weights=weights))
     return _with_offsets(model, layout, p, _simulate_scores(model, decoding.last_rows, rng))
 
 
@@ -91,13 +91,13 @@ def _move(model: OneHotModel, wanted: Floats, seen: Floats, rows: int) -> Floats
     slope = bivariate_normal_density(scores[:, None], scores, np.clip(model.corr, -0.99, 0.99))
     slope = np.maximum(slope, bivariate_normal_density(scores[:, None], scores, 0.0))
     chance = np.maximum(np.maximum(wanted, seen), 1.0 / rows) / rows / slope**2
-    trust = USUAL_ERROR**2 / (USUAL_ERROR**2 + chance)
-    return np.clip(trust * (wanted - seen) / slope, -LARGEST_MOVE, LARGEST_MOVE)
+    trust = INITIAL_CORRELATION_ERROR**2 / (INITIAL_CORRELATION_ERROR**2 + chance)
+    return np.clip(trust * (wanted - seen) / slope, -MAX_CORRELATION_STEP, MAX_CORRELATION_STEP)
 
 
 def _simulate_scores(model: OneHotModel, rows: int, rng: np.random.Generator) -> Singles:
-    most = max(FEWEST_ROWS, ENTRIES // max(len(model.corr), 1))
-    blocks = latent_blocks(factor_of(model.corr), min(rows, most), rng, balanced=True, entries=ENTRIES)
+    most = max(MIN_SIMULATED_ROWS, MAX_SIMULATED_ENTRIES // max(len(model.corr), 1))
+    blocks = latent_blocks(factor_of(model.corr), min(rows, most), rng, balanced=True, entries=MAX_SIMULATED_ENTRIES)
     return np.concatenate([scores for _, scores in blocks], axis=1)
 
 
@@ -127,13 +127,13 @@ def fit_offsets(sample: Singles, start: Floats, target: Floats) -> Floats:
     shortened. The sample has one line for each group (at least two) and one column for each row (at least one).
     """
     rows = sample.shape[1]
-    enough = ENOUGH * float(np.sqrt(target / rows).sum())
-    apart = sample[:, :MANY] - sample[:, :MANY].mean(axis=0)
+    enough = RELATIVE_SHARE_TOLERANCE * float(np.sqrt(target / rows).sum())
+    apart = sample[:, :SPREAD_ROWS] - sample[:, :SPREAD_ROWS].mean(axis=0)
     largest = max(float(np.sqrt((apart**2).mean())), 1e-9)  # offsets are as large as scores of one row differ
     # A start for scores that differ by about 1 is of no use where they hardly differ.
     offsets = min((start, largest * start), key=lambda given: float(np.abs(_shortfall(sample, given, target)).sum()))
     best, least, step, radius = offsets, np.inf, np.zeros(len(start)), largest
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         first, second, gap = _leaders(sample, offsets)
         short = target - np.bincount(first, minlength=len(target)) / rows
         error = float(np.abs(short).sum())
@@ -150,7 +150,7 @@ def fit_offsets(sample: Singles, start: Floats, target: Floats) -> Floats:
 
 
 def _shortfall(sample: Singles, offsets: Floats, target: Floats) -> Floats:
-    first, _, _ = _leaders(sample[:, :MANY], offsets)
+    first, _, _ = _leaders(sample[:, :SPREAD_ROWS], offsets)
     return target - np.bincount(first, minlength=len(target)) / len(first)
 
 
@@ -166,7 +166,7 @@ def _leaders(sample: Singles, offsets: Floats) -> tuple[Groups32, Groups32, Sing
 
 def _slopes(first: Groups32, second: Groups32, gap: Singles, size: int) -> Floats:
     """Derivatives of shares by offsets: a symmetric matrix whose lines sum to 0."""
-    band = max(float(np.quantile(gap, NEAR)), 1e-12)
+    band = max(float(np.quantile(gap, SLOPE_ROW_SHARE)), 1e-12)
     near = gap < band
     pairs = np.bincount(first[near] * size + second[near], minlength=size * size).reshape(size, size)
     border = (pairs + pairs.T) / (2 * band * len(gap))

@@ -14,10 +14,10 @@ from sklar.model.correlation.bivariate import solve_latent_corr
 from sklar.model.correlation.nearest import nearest_correlation
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.transforms import project_to_simplex
-from sklar.model.onehot.decoding import ROUGH, Decoding, fit_decoding, score_weights
+from sklar.model.onehot.decoding import NEAREST_MATRIX_TOLERANCE, Decoding, fit_decoding, score_weights
 from sklar.model.onehot.model import OneHotModel, ScoreLayout
 
-LEAST_PROBABILITY = 1e-9
+MIN_PROBABILITY = 1e-9
 """Probabilities are kept this far from 0 and 1, so that normal scores stay finite."""
 
 
@@ -129,13 +129,15 @@ def fit_onehot(
         joint: Joint probability of the values of two scores; entries of two scores of one column are not used.
         groups: First base code of every group, for each column.
     """
-    p = np.clip(probabilities, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    p = np.clip(probabilities, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
     scores = _normal_scores(p)
     if decoding.weighted:
         wanted, free = latent_correlations(layout, scores, joint), layout.owner[:, None] == layout.owner
-        corr = nearest_correlation(wanted, free=free, rounds=1, tolerance=ROUGH, weights=score_weights(scores))
+        corr = nearest_correlation(
+            wanted, free=free, rounds=1, tolerance=NEAREST_MATRIX_TOLERANCE, weights=score_weights(scores)
+        )
     else:
-        corr = nearest_correlation(plain_correlations(layout, p, scores, joint), tolerance=ROUGH)
+        corr = nearest_correlation(plain_correlations(layout, p, scores, joint), tolerance=NEAREST_MATRIX_TOLERANCE)
     model = onehot_model(layout, p, corr, margins, groups, rows_estimate)
     return fit_decoding(model, layout, p, joint, decoding, rng) if max(layout.sizes) > 2 else model
 
@@ -144,7 +146,7 @@ def onehot_model(
     layout: ScoreLayout, p: Floats, corr: Floats, margins: tuple[Margin, ...], groups: tuple[Ints, ...], rows: int
 ) -> OneHotModel:
     """The model with these correlations; offsets are those of columns of two groups."""
-    scores = _normal_scores(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
+    scores = _normal_scores(np.clip(p, MIN_PROBABILITY, 1 - MIN_PROBABILITY))
     return OneHotModel(
         margins=margins,
         groups=groups,
@@ -177,7 +179,7 @@ def plain_correlations(layout: ScoreLayout, p: Floats, scores: Floats, joint: Fl
     A value without rows, or with all of them, says nothing and is correlated with none.
     """
     matrix = np.eye(len(scores))
-    usable = np.flatnonzero((p > LEAST_PROBABILITY) & (p < 1 - LEAST_PROBABILITY))
+    usable = np.flatnonzero((p > MIN_PROBABILITY) & (p < 1 - MIN_PROBABILITY))
     first, second = (usable[at] for at in np.triu_indices(len(usable), 1))
     both = np.where(layout.owner[first] == layout.owner[second], 0.0, joint[first, second])
     matrix[first, second] = solve_latent_corr(scores[first], scores[second], both)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from sklar.arrays import Floats
-from sklar.model.axis import TINY, clip_open, guide, guides
+from sklar.model.axis import UNIFORM_MARGIN, clip_open, guide, guides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,14 +146,14 @@ class Conditional:
         from sklar.model.kernels import forward
 
         columns = np.ascontiguousarray(u), np.ascontiguousarray(v)
-        return forward(self.edges, self.edges_guide, self.given, self.given_guide, self.cdf, TINY, *columns)
+        return forward(self.edges, self.edges_guide, self.given, self.given_guide, self.cdf, UNIFORM_MARGIN, *columns)
 
     def inverse(self, p: Floats, v: Floats) -> Floats:
         """The u with forward(u, v) = p."""
         from sklar.model.kernels import inverse
 
         columns = np.ascontiguousarray(p), np.ascontiguousarray(v)
-        return inverse(self.edges, self.given, self.given_guide, self.cdf, self.cdf_guide, TINY, *columns)
+        return inverse(self.edges, self.given, self.given_guide, self.cdf, self.cdf_guide, UNIFORM_MARGIN, *columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

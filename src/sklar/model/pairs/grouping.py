@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklar.model.axis import TINY, Scale, Tops
+from sklar.model.axis import UNIFORM_MARGIN, Scale, Tops
 
 CLEARLY = 3.0
 """Multiple of the smallest mass of a group from which on light public cells are cut, where groups are to be fine: with
@@ -38,7 +38,7 @@ class Groups:
 def value_tops(groups: tuple[Groups, Groups], tops: Tops) -> Tops:
     """Where the values of two axes end, if null is a group of its own there; else 1, as if it were a value."""
     first, second = (
-        top if len(group.edges) > 2 and abs(group.edges[-2] - top) < TINY else 1.0
+        top if len(group.edges) > 2 and abs(group.edges[-2] - top) < UNIFORM_MARGIN else 1.0
         for group, top in zip(groups, tops, strict=True)
     )
     return first, second
@@ -83,7 +83,7 @@ def group_cells(
     would get a group of its own without them.
     """
     mass = np.diff(scale.edges)
-    least_mass = max(least_mass, 2 * TINY)  # an empty group would have no width on the axis
+    least_mass = max(least_mass, 2 * UNIFORM_MARGIN)  # an empty group would have no width on the axis
     levels = () if coarse is None else tuple(_consecutive(level[scale.order]) for level in np.atleast_2d(coarse))
     if last_alone and most > 2 and mass[-1] >= least_mass / 2 and mass[:-1].sum() >= least_mass / 2:
         inside = _along(mass[:-1], tuple(level[:-1] for level in levels), most - 1, least_mass, fine=fine)
@@ -96,7 +96,9 @@ def group_cells(
 def every_cell(scale: Scale, least_mass: float) -> Groups:
     """A group for each cell of mass about `least_mass` or more; lighter ones share the group of a neighbour."""
     mass = np.diff(scale.edges)
-    return _groups_along(scale, _merge_light(np.arange(len(mass)), mass, len(mass), max(least_mass, 2 * TINY)))
+    return _groups_along(
+        scale, _merge_light(np.arange(len(mass)), mass, len(mass), max(least_mass, 2 * UNIFORM_MARGIN))
+    )
 
 
 def _along(

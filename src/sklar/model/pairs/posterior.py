@@ -20,7 +20,7 @@ from functools import reduce
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.model.axis import NO_NULLS, TINY, Tops, interval_of
+from sklar.model.axis import NO_NULLS, UNIFORM_MARGIN, Tops, interval_of
 from sklar.model.pairs.copula import Checkerboard, checkerboard, fit_margins, kendall_tau
 from sklar.model.pairs.families import cell_masses, fit_family
 from sklar.model.pairs.hints import Hint, Pair, gaussian_cells
@@ -164,6 +164,6 @@ def _find_cells(table: PairTable, grid: Pair) -> tuple[np.ndarray, np.ndarray]:
 def merge_edges(first: Floats, second: Floats) -> Floats:
     """Return all cut points of two grids, without near-duplicates."""
     merged = np.union1d(first, second)
-    merged = merged[np.concatenate([[True], np.diff(merged) > TINY])]
+    merged = merged[np.concatenate([[True], np.diff(merged) > UNIFORM_MARGIN])]
     merged[-1] = 1.0
     return merged

@@ -15,17 +15,17 @@ from sklar.model.margins.margin import Margin
 from sklar.model.rvine.table import Codes, spread_evenly
 from sklar.model.rvine.vine import RegularVine, import_pyvinecopulib
 
-BLOCK = 100_000
+BLOCK_ROWS = 100_000
 """Rows that are carried through the vine at a time: memory, and how many Sobol points belong together."""
-MOST_EVEN = 1_000
+MAX_SOBOL_VARIABLES = 1_000
 """Vines over more variables are sampled with independent points only; points that fill more dimensions
 evenly would have to be far more than are drawn."""
 
 
-RAREST = 1e-3
+MIN_ACCEPTED_SHARE = 1e-3
 """Least share of rows with an indicator in every column of a one-hot model as published, where others are drawn again:
 below, it would draw for ever."""
-NONE = -1
+NO_INDICATOR = -1
 """Stands for the code of a row none of whose indicators is on."""
 
 
@@ -67,9 +67,9 @@ class ShirleyModel:
         kept, found, tried = list[Codes](), 0, 0
         while found < rows:
             drawn = self._draw(max(rows, 1_000), rng, even=False)
-            kept.append(drawn[(drawn != NONE).all(axis=1)])
+            kept.append(drawn[(drawn != NO_INDICATOR).all(axis=1)])
             found, tried = found + len(kept[-1]), tried + len(drawn)
-            if found < RAREST * tried:
+            if found < MIN_ACCEPTED_SHARE * tried:
                 raise UnsupportedConditionError(
                     "fewer than one row in a thousand of this one-hot model has a level in every column, and the "
                     "published way is to draw until it has; fit without published=True"
@@ -78,21 +78,21 @@ class ShirleyModel:
 
     def _draw(self, rows: int, rng: np.random.Generator, *, even: bool) -> Codes:
         codes = np.empty((rows, len(self.columns)), dtype=np.int32, order="F")
-        for start in range(0, rows, BLOCK):
-            uniforms = self._uniforms(min(BLOCK, rows - start), rng, even=even)
+        for start in range(0, rows, BLOCK_ROWS):
+            uniforms = self._uniforms(min(BLOCK_ROWS, rows - start), rng, even=even)
             for position, column in enumerate(self.columns):
                 if even and column.variables == 1:
                     drawn = column.at(spread_evenly(uniforms[:, column.first], rng))
                 else:
                     drawn = column.decode(uniforms)
-                codes[start : start + BLOCK, position] = drawn
+                codes[start : start + BLOCK_ROWS, position] = drawn
         return codes
 
     def _uniforms(self, rows: int, rng: np.random.Generator, *, even: bool) -> Floats:
         """Draws of the vine's variables: independent, or from points that fill the cube evenly, in random order."""
         if self.vine is None:
             return rng.random((rows, max(1, sum(column.variables for column in self.columns))))
-        if not even or self.vine.size > MOST_EVEN:
+        if not even or self.vine.size > MAX_SOBOL_VARIABLES:
             return self.vine.simulate(rows, rng)
         sobol = import_pyvinecopulib().utils.sobol  # SciPy's takes as long to import as this takes to draw the rows
         # The first points of the sequence, their binary digits shifted so that each is uniform on the cube.
@@ -134,7 +134,7 @@ class ShirleyColumn:
         if len(self.offsets):
             return self.codes[np.argmax(scores + self.offsets, axis=1)]
         last = self.variables - 1 - np.argmax(scores[:, ::-1] > 0, axis=1)
-        return np.where((scores > 0).any(axis=1), self.codes[last], NONE).astype(np.int32)
+        return np.where((scores > 0).any(axis=1), self.codes[last], NO_INDICATOR).astype(np.int32)
 
     def at(self, u: Floats) -> Codes:
         """The code whose step of the cumulative distribution holds u."""

@@ -20,7 +20,7 @@ from sklar.model.rvine.vine import FAMILIES, RegularVine
 from sklar.model.vine.sampling import runs_of
 
 Codes = NDArray[np.int32]
-ENTRIES = 1 << 23
+BLOCK_ENTRIES = 1 << 23
 """Numbers drawn at a time: memory against the cost of starting a block."""
 
 
@@ -90,7 +90,7 @@ class VineTable:
     def _draw(self, rows: int, rng: np.random.Generator, *, even: bool) -> Codes:
         codes = np.empty((rows, len(self.margins)), dtype=np.int32, order="F")
         vine = self.vine.truncate(self.level)
-        height = max(1_000, ENTRIES // max(len(self.margins), 1))
+        height = max(1_000, BLOCK_ENTRIES // max(len(self.margins), 1))
         for start in range(0, rows, height):
             u = vine.simulate(min(height, rows - start), rng)
             for column, scale in enumerate(self.scales):

@@ -232,13 +232,13 @@ def from_vinecop(vine: pv.Vinecop, discrete: Mask, loglik: float, rows: int) -> 
     return from_edges(edges, size=int(vine.dim), discrete=discrete, loglik=loglik, rows=rows)
 
 
-SEARCHED = ("frank", "bb1", "bb6", "bb7", "bb8", "tawn")
+BISECTED_FAMILIES = ("frank", "bb1", "bb6", "bb7", "bb8", "tawn")
 """Families whose conditional quantiles pyvinecopulib finds by bisection, twenty to forty evaluations a row."""
-LEAST = 1e-10
+UNIFORM_MARGIN = 1e-10
 """Uniforms stay this far from 0 and 1, where densities may not be finite."""
-ROUNDS = 100
+MAX_SEARCH_ROUNDS = 100
 """Most rounds of the search; bisections alone would be done after half of them."""
-PATIENCE = 8
+NEWTON_ROUNDS = 8
 """Rounds of Newton's method alone; from then on every other one halves the interval."""
 CLOSE, NARROW = 1e-10, 1e-14
 """A row is done when its conditional probability is this close, or the interval around its quantile this narrow."""
@@ -282,7 +282,7 @@ def quantile_given_second(copula: pv.Bicop, level: Floats, second: Floats) -> Fl
     that leaves the interval known to hold the solution is replaced by a bisection, and so is every other one of a row
     that takes long.
     """
-    if copula.family.name not in SEARCHED:
+    if copula.family.name not in BISECTED_FAMILIES:
         return _keep_inside(copula.hinv2(_pairs(level, second)))
     level, second = _keep_inside(level), _keep_inside(second)
     if copula.family.name == "frank":
@@ -293,7 +293,7 @@ def quantile_given_second(copula: pv.Bicop, level: Floats, second: Floats) -> Fl
     x = _keep_inside(ndtr(z))
     low, high = np.zeros(len(x)), np.ones(len(x))
     active = np.arange(len(x))
-    for round_ in range(ROUNDS):
+    for round_ in range(MAX_SEARCH_ROUNDS):
         at = _pairs(x[active], second[active])
         reached = copula.hfunc2(at)
         miss = reached - level[active]
@@ -304,7 +304,7 @@ def quantile_given_second(copula: pv.Bicop, level: Floats, second: Floats) -> Fl
             break
         active, at, reached = active[go_on], np.asfortranarray(at[go_on]), reached[go_on]
         middle = (low[active] + high[active]) / 2
-        if round_ > PATIENCE and round_ % 2:
+        if round_ > NEWTON_ROUNDS and round_ % 2:
             x[active] = middle
             continue
         moved = _newton_step(x[active], reached, goal[active], copula.pdf(at))
@@ -340,4 +340,4 @@ def _pairs(first: Floats, second: Floats) -> Floats:
 
 
 def _keep_inside(values: Floats) -> Floats:
-    return np.clip(values, LEAST, 1 - LEAST)
+    return np.clip(values, UNIFORM_MARGIN, 1 - UNIFORM_MARGIN)

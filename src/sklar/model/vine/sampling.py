@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from sklar.model.axis import TINY, Scale, clip_open, code_edges, codes_at, even_levels, interval_of
+from sklar.model.axis import UNIFORM_MARGIN, Scale, clip_open, code_edges, codes_at, even_levels, interval_of
 from sklar.model.conditioning import Proposals, Runs, cover, place_inside
 from sklar.model.pairs.copula import Checkerboard, ClassPairs, GaussianPair, IndependentPair, Tabulated, tabulate
 from sklar.model.protocol import RowProposals
@@ -16,7 +16,7 @@ from sklar.model.vine.vine import Edge, Step, Vine, sampling_order
 
 BLOCK = 20_000
 """Particles carried through the trees at a time: all their conditional uniforms are held together."""
-FARTHEST = float(ndtri(1.0 - TINY))
+FARTHEST = float(ndtri(1.0 - UNIFORM_MARGIN))
 """Normal scores of uniforms that are kept inside the open unit interval."""
 
 Key = tuple[int, tuple[int, ...]]
