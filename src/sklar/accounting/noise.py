@@ -46,7 +46,8 @@ class Noise:
         return math.sqrt(self.variance)
 
     def std_on(self, resolution: float) -> float:
-        """Standard deviation of one draw of noise of this scale on the multiples of `resolution`, a real number.
+        """Return the standard deviation of one draw of noise of this scale on the multiples of `resolution`, a real
+        number.
 
         Sums are released on such a lattice. A lattice of steps wider than the noise hides it: on integers, Laplace
         noise of scale 0.01 is 0 nearly always, on the multiples of 0.0001 it is not.

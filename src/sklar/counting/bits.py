@@ -20,7 +20,7 @@ BLOCK_WORDS = 256
 
 @intrinsic
 def _popcount(typing_context: Any, word: Any) -> Any:
-    """Number of bits set in a 64-bit word."""
+    """Return the number of bits set in a 64-bit word."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])

@@ -47,11 +47,11 @@ class CountingPlan:
     answers: tuple[int, ...]
 
     def shape(self, table: int) -> tuple[int, ...]:
-        """Shape of one of the distinct tables."""
+        """Return the shape of one of the distinct tables."""
         return tuple(self.features[f].groups for f in self.tables[table])
 
     def cells(self, table: int) -> int:
-        """Number of cells of one of the distinct tables."""
+        """Return the number of cells of one of the distinct tables."""
         return math.prod(self.shape(table))
 
     @property

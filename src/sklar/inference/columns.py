@@ -292,7 +292,8 @@ def _survival(x: Floats, shape: float) -> Floats:
 
 
 def _density_at_edge(inner: Ints, span: Floats, expected: Floats) -> float:
-    """Rows per unit at the end of the body: the logarithm goes on as between the middles of its last two cells."""
+    """Return rows per unit at the end of the body: the logarithm goes on as between the middles of its last two
+    cells."""
     last, before = inner[0], inner[min(1, len(inner) - 1)]
     ends, earlier = (expected[cell] / max(span[cell], 1e-300) for cell in (last, before))
     if last == before or not ends > 0 or not earlier > 0:

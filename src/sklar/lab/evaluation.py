@@ -123,7 +123,7 @@ class Evaluation:
 
     @property
     def columns(self) -> tuple[ColumnSummary, ...]:
-        """Return mean, standard deviation, quantiles and share of nulls of every column in both tables."""
+        """Return the mean, standard deviation, quantiles and share of nulls of every column in both tables."""
         floors = {part.columns[0]: part.floor for part in self["moments"].parts}
         return tuple(replace(one, floor=floors.get(one.column)) for one in self["moments"].behind or ())
 

@@ -99,7 +99,7 @@ class Evidence(Generic[Options]):
     known: dict[Any, Any] = field(default_factory=dict[Any, Any])
 
     def __contains__(self, label: str) -> bool:
-        """Whether the step was measured."""
+        """Return whether the step was measured."""
         return label in self.releases
 
     def measured(self, label: str) -> tuple[Measurement, ...]:

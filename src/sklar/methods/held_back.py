@@ -49,7 +49,8 @@ def holding_back(method: Method[Any], share: float) -> Method[Any]:
     rest = 1.0 - share
 
     def inner(evidence: Evidence[Any]) -> Evidence[Any]:
-        """The evidence of the method itself: a part of the allowance, and without the tables that are held back."""
+        """Return the evidence of the method itself: a part of the allowance, and without the tables that are held
+        back."""
         releases = {label: several for label, several in evidence.releases.items() if label != LABEL}
         return evidence.part(LABEL, checked_setting(evidence.setting, share), releases)
 
@@ -105,7 +106,7 @@ def held_requests(setting: Setting[Any], share: float, model: TableModel) -> tup
 
 
 def _after_one_child(setting: Setting[Any]) -> np.random.Generator:
-    """The generator of a fit whose first child chooses what is held back."""
+    """Return the generator of a fit whose first child chooses what is held back."""
     rng = setting.generator()
     rng.spawn(1)
     return rng
@@ -129,7 +130,8 @@ def _less(method: Method[Any], rest: float) -> Any:
 
 
 def held_noise(allowance: Allowance, unit: Unit, share: float, schema: Schema, options: Any) -> Noise:
-    """The noise on every table that is held back: slightly less than the share, so that rounding cannot exceed it."""
+    """Return the noise on every table that is held back: slightly less than the share, so that rounding cannot exceed
+    it."""
     return allowance.part(share * (1 - 1e-9)).noise(unit, tables=table_count(schema, options))
 
 
@@ -148,7 +150,7 @@ def held_groups(rows: float, sigma: float) -> int:
 def held_tables(
     schema: Schema, model: TableModel, noise: Noise, rng: np.random.Generator, options: Any
 ) -> tuple[Counts, ...]:
-    """The tables that are held back: random triples and ranges, and a scorecard if a target was declared."""
+    """Return the tables that are held back: random triples and ranges, and a scorecard if a target was declared."""
     columns, margins = len(schema.modelled), model.margins
     ordered = [schema[name].ordered for name in schema.modelled]
     groups = held_groups(model.rows_estimate, noise.std)
@@ -173,7 +175,8 @@ def _target(schema: Schema, options: Any) -> int | None:
 
 
 def even_groups(margin: Margin, groups: int, ordered: bool) -> Lookup:
-    """Groups of about equal mass, at most this number, of codes in their order, or of labels from frequent to rare."""
+    """Return groups of about equal mass, at most this number, of codes in their order, or of labels from frequent to
+    rare."""
     middle = _places(margin, ordered)
     return _numbered(np.minimum((middle * groups).astype(np.int64), groups - 1))
 
@@ -187,7 +190,7 @@ def _range(margin: Margin, ordered: bool, rng: np.random.Generator) -> Lookup:
 
 
 def _places(margin: Margin, ordered: bool) -> Floats:
-    """Where the middle of each base code lies on [0, 1]."""
+    """Return where the middle of each base code lies on [0, 1]."""
     dense = margin.dense()
     order = np.arange(len(dense)) if ordered else np.argsort(-dense, kind="stable")
     middle = np.empty(len(dense))
@@ -196,14 +199,14 @@ def _places(margin: Margin, ordered: bool) -> Floats:
 
 
 def _numbered(labels: np.ndarray) -> Lookup:
-    """Labels 0, 1, 2, ... with none left out."""
+    """Return labels 0, 1, 2, ... with none left out."""
     return np.unique(labels, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
 def _scorecard(
     model: TableModel, ordered: Sequence[bool], target: int, rng: np.random.Generator
 ) -> tuple[tuple[int, ...], tuple[Lookup, ...]]:
-    """The table that scores a target by the columns that predict it best in rows of the model; the target comes
+    """Return the table that scores a target by the columns that predict it best in rows of the model; the target comes
     last."""
     codes = model.simulate_rounded(CARD_ROWS, rng)
     halves = even_groups(model.margins[target], 2, ordered[target])
@@ -215,7 +218,7 @@ def _scorecard(
 
 
 def _information(first: np.ndarray, second: np.ndarray) -> float:
-    """Mutual information of two groupings of the same rows."""
+    """Return mutual information of two groupings of the same rows."""
     joint = np.zeros((int(first.max()) + 1, int(second.max()) + 1))
     np.add.at(joint, (first, second), 1.0 / len(first))
     apart = np.outer(joint.sum(axis=1), joint.sum(axis=0))

@@ -50,7 +50,8 @@ class IndependentOptions:
 
 
 def plan(schema: Schema, options: IndependentOptions) -> tuple[PlannedTables, ...]:
-    """Tables and weights; none for Laplace noise or a histogram by name, whose scales are not those of a plan."""
+    """Return tables and weights; none for Laplace noise or a histogram by name, whose scales are not those of a
+    plan."""
     planned = options.noise in (None, "gaussian") and options.histogram is None
     return plan_margins(schema, _margin_options(options)) if planned else ()
 

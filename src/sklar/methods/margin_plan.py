@@ -50,7 +50,7 @@ class MarginOptions:
 
 
 def plan_margins(schema: Schema, options: MarginOptions | None = None) -> tuple[PlannedTables, ...]:
-    """Every table that margins will be counted on, with weights that sum to one."""
+    """Return every table that margins will be counted on, with weights that sum to one."""
     layouts = [lay_out_column(schema[name]) for name in schema.modelled]
     steps: list[tuple[HistogramKind, BinLayout]] = [
         (step, layout) for layout in layouts for step in steps_of(layout, options)
@@ -72,7 +72,7 @@ def plan_margins(schema: Schema, options: MarginOptions | None = None) -> tuple[
 
 
 def steps_of(layout: BinLayout, options: MarginOptions | None) -> tuple[HistogramKind, ...]:
-    """The histograms measured of a column."""
+    """Return the histograms measured of a column."""
     if not layout.refined or (options is not None and options.repair != "density"):
         return (WHOLE,)
     values: tuple[HistogramKind, ...] = (VALUES,) if layout.searched else ()
@@ -81,13 +81,14 @@ def steps_of(layout: BinLayout, options: MarginOptions | None) -> tuple[Histogra
 
 
 def line_label(step: HistogramKind, layout: BinLayout) -> str:
-    """The line of the plan, hence the noise, of one histogram: columns with about equal numbers of bins share a
+    """Return the line of the plan, hence the noise, of one histogram: columns with about equal numbers of bins share a
     line."""
     return step if step in (VALUES, UNITS) else f"{step} of about {_rounded_bins(layout)} cells"
 
 
 def _rounded_bins(layout: BinLayout) -> int:
-    """Number of bins of the first histogram to the nearest power of two, so that plans have few different scales."""
+    """Return the number of bins of the first histogram to the nearest power of two, so that plans have few different
+    scales."""
     bins = min(int(first_lookup(layout).max()) + 1, MOST_WEIGHTED_CELLS)
     return 2 ** max(round(math.log2(bins)), 1)
 
@@ -99,7 +100,7 @@ def _column_weight(layout: BinLayout) -> float:
 def outline_margins(
     schema: Schema, allowance: Allowance, unit: Unit, options: MarginOptions | None = None
 ) -> tuple[Outline, ...]:
-    """What will be measured of margins, for people: tables, cells of the largest of them, noise."""
+    """Return what will be measured of margins, for people: tables, cells of the largest of them, noise."""
     options = options or MarginOptions()
     noise = margin_noise(schema, allowance, unit, options)
     cells: dict[str, list[int]] = {label: [] for label in noise}
@@ -118,7 +119,7 @@ def _cells(step: HistogramKind, layout: BinLayout) -> int:
 
 
 def margin_noise(schema: Schema, allowance: Allowance, unit: Unit, options: MarginOptions) -> dict[str, Noise]:
-    """The noise of each line of the plan, by label."""
+    """Return the noise of each line of the plan, by label."""
     plan = plan_margins(schema, options)
     if options.noise == "gaussian" and allowance.measure == "epsilon":
         raise UsageError("Gaussian noise needs delta above 0; with delta = 0 use Laplace noise.")
@@ -128,5 +129,6 @@ def margin_noise(schema: Schema, allowance: Allowance, unit: Unit, options: Marg
 
 
 def _laplace(allowance: Allowance, unit: Unit, tables: int) -> Noise:
-    """Discrete Laplace noise within a rho: (l1/b) tanh(m/(2b)) <= l1 m / (2 b^2) = rho / tables, m the largest move."""
+    """Return discrete Laplace noise within a rho: (l1/b) tanh(m/(2b)) <= l1 m / (2 b^2) = rho / tables, m the largest
+    move."""
     return Noise(kind="laplace", scale=math.sqrt(unit.l1 * unit.largest * tables / (2.0 * allowance.spendable.amount)))

@@ -217,7 +217,7 @@ def _columns(stage: MarginStage) -> list[_Column]:
 
 
 def _cut_columns(stage: MarginStage, first: Sequence[Measurement]) -> list[_Column]:
-    """Columns with their first histograms, and where their second ones are to be cut."""
+    """Return columns with their first histograms, and where their second ones are to be cut."""
     schema = stage.setting.schema
     columns = [_find_unit(schema[column.name], column) for column in _with_histograms(_columns(stage), first)]
     total = _pool(columns, stage.total)
@@ -245,7 +245,7 @@ def _estimate(stage: MarginStage, columns: Sequence[_Column], finer: Sequence[Me
 
 
 def _with_histograms(columns: Sequence[_Column], measured: Sequence[Measurement]) -> list[_Column]:
-    """Columns with these histograms added to what was measured of them before."""
+    """Return columns with these histograms added to what was measured of them before."""
     seen: dict[str, list[Histogram]] = {}
     for one in measured:
         sigma = max(one.noise.std, MIN_SIGMA)
@@ -260,7 +260,7 @@ def _bins_of(measurement: Measurement) -> Ints:
 
 
 def _find_unit(declared: Column, column: _Column) -> _Column:
-    """The column by the unit that its last histogram shows, if one was measured for it."""
+    """Return the column by the unit that its last histogram shows, if one was measured for it."""
     search = column.layout.units
     if search is None or UNITS not in column.noise:
         return column
@@ -306,7 +306,7 @@ def _cut_finer(schema: Schema, column: _Column, total: KnownTotal, prior: _Prior
 
 
 def _is_wide(column: Column, found: Fraction | None) -> bool:
-    """Whether coarse cells hold enough numbers that heaping does not shape their masses."""
+    """Return whether coarse cells hold enough numbers that heaping does not shape their masses."""
     if not isinstance(column, Integer | Real):
         return False
     unit = found or base_unit(column)
@@ -314,7 +314,7 @@ def _is_wide(column: Column, found: Fraction | None) -> bool:
 
 
 def _find_rounding(declared: Column, column: _Column, margin: Margin, rows: float) -> Rounding | None:
-    """How numbers are rounded, if that was counted."""
+    """Return how numbers are rounded, if that was counted."""
     search, by_unit = column.layout.units, column.by_unit
     if search is None or by_unit is None or not isinstance(declared, Integer | Real):
         return None
@@ -322,7 +322,7 @@ def _find_rounding(declared: Column, column: _Column, margin: Margin, rows: floa
 
 
 def _atoms(column: _Column) -> Ints:
-    """Single values that get a cell of their own, by the first histograms."""
+    """Return single values that get a cell of their own, by the first histograms."""
     layout, first = column.layout, column.seen[0]
     if layout.searched:
         values = column.seen[1]
@@ -332,7 +332,7 @@ def _atoms(column: _Column) -> Ints:
 
 
 def _with_late_atoms(column: _Column) -> _Column:
-    """The column with the values as atoms that lumps stand on, by the second histogram."""
+    """Return the column with the values as atoms that lumps stand on, by the second histogram."""
     if column.finer is None or not column.lumps:
         return column
     second = column.seen[-1]

@@ -140,7 +140,8 @@ class Method(Generic[Options]):
             )
 
     def allowance(self, schema: Schema, options: Options, budget: Budget, unit: Unit) -> tuple[Allowance, Plan]:
-        """What a fit may spend, by the accounting that allows most, and the plan it is held to (empty for none)."""
+        """Return what a fit may spend, by the accounting that allows most, and the plan it is held to (empty for
+        none)."""
         plan = self.plan(schema, options) if self.plan is not None else ()
         allowance = calibrate(budget, unit, plan)
         shifts = adaptive_allowance(budget) if not plan and self.gaussian(schema, options) else None
@@ -169,17 +170,17 @@ class Method(Generic[Options]):
         return self.outline(schema, options, allowance, unit, OUTLINE_ROWS if rows is None else rows)
 
     def read_options(self, given: Mapping[str, Any]) -> Options:
-        """The options record; unknown names and wrong values are refused by name."""
+        """Return the options record; unknown names and wrong values are refused by name."""
         return read_options(self.name, self.options, given)
 
     def stored_options(self, stored: Mapping[str, Any]) -> Options:
-        """The options record from plain data, as a model file has it: lists were tuples."""
+        """Return the options record from plain data, as a model file has it: lists were tuples."""
         return self.options(**{name: _tuples(value) for name, value in stored.items()})
 
     def fitting(
         self, schema: Schema, given: Mapping[str, Any], target: str | None = None
     ) -> tuple[Coordinates, Options]:
-        """The coordinates that a fit counts, and its options, after refusing what does not fit the schema."""
+        """Return the coordinates that a fit counts, and its options, after refusing what does not fit the schema."""
         by = coordinates(as_if_paid(schema))
         if by.views and not self.links_rows:
             raise UsageError(
@@ -202,7 +203,8 @@ def _workload_option(given: Mapping[str, Any], by: Coordinates) -> dict[str, Any
 
 
 def as_if_paid(schema: Schema) -> Schema:
-    """The schema as it may come out once kinds, and the rows of a person, are paid for: what is refused then is now."""
+    """Return the schema as it may come out once kinds, and the rows of a person, are paid for: what is refused then is
+    now."""
     unknown = [name for name, column in schema.items() if isinstance(column, Unknown)]
     if unknown:
         schema = schema.with_columns(dict.fromkeys(unknown, Real(0, 1, nullable=True)))
@@ -212,7 +214,7 @@ def as_if_paid(schema: Schema) -> Schema:
 
 
 def read_options(method: str, options: type[Options], given: Mapping[str, Any]) -> Options:
-    """A method's record of options from what the user gave; unknown names are refused by name."""
+    """Return a method's record of options from what the user gave; unknown names are refused by name."""
     known = [field.name for field in dataclasses.fields(options)]  # type: ignore[arg-type]
     unknown = [name for name in given if name not in known]
     if unknown:
@@ -226,7 +228,7 @@ def _tuples(value: Any) -> Any:
 
 
 def target_option(method: str, takes_target: bool, target: str | None) -> dict[str, str]:
-    """The option that names the target, if there is one; refused by a method that makes no use of it."""
+    """Return the option that names the target, if there is one; refused by a method that makes no use of it."""
     if target is not None and not takes_target:
         raise UsageError(f"method '{method}' makes no use of a target; leave it out")
     return {} if target is None else {"target": target}

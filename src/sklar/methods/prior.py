@@ -26,7 +26,7 @@ SMOOTHING_ROWS = 30.0
 
 
 def least_phi(prior: PublicPrior, rows: float) -> float:
-    """The phi of a public table of people from the same population: see `sklar.model.prior_comparison`."""
+    """Return the phi of a public table of people from the same population: see `sklar.model.prior_comparison`."""
     return 1 / max(rows, 1.0) + 1 / max(prior.rows, 1.0)
 
 
@@ -45,7 +45,7 @@ class PublicMargin:
     rows: int
 
     def bins(self, lookup: Ints, bins: int, rows: float) -> tuple[Floats, Floats]:
-        """(counts, deviations) expected of bins of base codes (-1 for none): one more histogram for a margin."""
+        """Return (counts, deviations) expected of bins of base codes (-1 for none): one more histogram for a margin."""
         shares = _bin_sums(lookup, self.shares, bins)
         return rows * shares, rows * np.sqrt(beyond_noise(self.phi, share_spread(shares, self.rows)))
 
@@ -59,7 +59,7 @@ class PublicMargin:
 def shrink_margins_to_prior(
     prior: PublicPrior | None, schema: Schema, seen: Mapping[str, Sequence[Histogram]], rows: float
 ) -> dict[str, PublicMargin]:
-    """What the public table expects of each column that it has, by all released histograms of it."""
+    """Return what the public table expects of each column that it has, by all released histograms of it."""
     names = [name for name in seen if prior is not None and name in prior.by_name]
     if prior is None or not names:
         return {}
@@ -95,7 +95,8 @@ def _bin_sums(lookup: Ints, shares: Floats, bins: int) -> Floats:
 
 
 def _polynomials(column: Column, shares: Floats) -> Floats:
-    """Orthonormal polynomials of the place along an ordered column, by base code; 0 for labels, `other` and null.
+    """Return orthonormal polynomials of the place along an ordered column, by base code; 0 for labels, `other` and
+    null.
 
     A population that differs by a few of them has coefficients of variance phi if it differs by chance alone.
     """
@@ -113,7 +114,8 @@ def _polynomials(column: Column, shares: Floats) -> Floats:
 def expected_table(
     prior: PublicPrior, names: tuple[str, str], lookups: tuple[Ints, Ints], masses: tuple[Floats, Floats]
 ) -> Floats | None:
-    """The table of two columns with the public table's dependence and the given margins; None if it lacks a column.
+    """Return the table of two columns with the public table's dependence and the given margins; None if it lacks a
+    column.
 
     Groups of its own that are cut are spread by its own counts of their codes.
     """
@@ -129,7 +131,7 @@ def expected_table(
 
 
 def _spread_groups(column: PublicColumn, lookup: Ints, groups: int) -> Floats:
-    """How the rows of each of its groups (columns) fall on other groups (rows)."""
+    """Return how the rows of each of its groups (columns) fall on other groups (rows)."""
     # A trace everywhere, for codes that no row has there.
     weight = column.counts + 1e-6
     cells = np.bincount(lookup * column.size + column.groups, weight, groups * column.size)
@@ -140,7 +142,7 @@ def _spread_groups(column: PublicColumn, lookup: Ints, groups: int) -> Floats:
 def compare_table(
     prior: PublicPrior, expected: Floats, counts: Floats, sigma: float, rows: float, *, free: float = 1.0
 ) -> PriorComparison:
-    """A released table beside the expected one; `free` is less than one where its margins were put in."""
+    """Return a released table beside the expected one; `free` is less than one where its margins were put in."""
     return PriorComparison(
         observed=counts / rows,
         expected=expected,

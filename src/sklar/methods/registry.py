@@ -43,7 +43,7 @@ _handed_over: dict[str, Method[Any]] = {}
 
 
 def find_method(name: str | None, check_share: float = 0.0) -> Method[Any]:
-    """The method of this name, or the default one; with a share, it holds tables back to be checked by."""
+    """Return the method of this name, or the default one; with a share, it holds tables back to be checked by."""
     wanted = DEFAULT_METHOD if name is None else name
     found = METHODS.get(wanted) or _handed_over.get(wanted) or _installed(wanted)
     if found is None:
@@ -70,7 +70,7 @@ def hand_over_method(method: Method[Any]) -> str:
 
 
 def _installed(name: str) -> Method[Any] | None:
-    """The method that an installed package offers by this name."""
+    """Return the method that an installed package offers by this name."""
     from importlib.metadata import entry_points
 
     for point in entry_points(group=ENTRY_POINTS, name=name):
@@ -82,5 +82,5 @@ def _installed(name: str) -> Method[Any] | None:
 
 
 def _as_foreign(method: Method[Any]) -> Method[Any]:
-    """The method with a sentence for the claim that says whose it is."""
+    """Return the method with a sentence for the claim that says whose it is."""
     return replace(method, caveats=(*method.caveats, FOREIGN_METHOD_NOTE.format(method.name)))

@@ -172,7 +172,7 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
 
 
 def split_allowance(views: Sequence[View], allowance: Allowance) -> list[Allowance]:
-    """What each of the tables may spend."""
+    """Return what each of the tables may spend."""
     return [allowance.part(TABLE_SHARES[view.name] / _all_shares(views)) for view in views]
 
 
@@ -237,7 +237,8 @@ def _schemas(schema: Schema) -> list[Schema]:
 
 
 def _with_rows(first: TableModel, number: int) -> int:
-    """Estimated number of persons in one view, from the margin of rows per person, the last of the first table.
+    """Return the estimated number of persons in one view, from the margin of rows per person, the last of the first
+    table.
 
     Each table needs one more row of a person than the table before it.
     """

@@ -56,7 +56,8 @@ def lay_out(
     branches: Sequence[tuple[str, ...]] = (),
     null: int | None = None,
 ) -> Scale:
-    """The axis of a column of `size` base codes from the first code and the mass of each cell of its fitted margin.
+    """Return the axis of a column of `size` base codes from the first code and the mass of each cell of its fitted
+    margin.
 
     Nominal cells come by their mass, heaviest first; with branches of a hierarchy (of each cell, the coarsest first)
     they do inside each node, and so do the nodes. The cell of null, if there is one, comes last.
@@ -74,7 +75,7 @@ def lay_out(
 
 
 def _tree_order(weight: np.ndarray, branches: Sequence[tuple[str, ...]]) -> np.ndarray:
-    """Cells so that each node of the tree is one run: heaviest nodes first, then heaviest cells."""
+    """Return cells so that each node of the tree is one run: heaviest nodes first, then heaviest cells."""
     heavy: dict[tuple[str, ...], float] = {}
     for path, mass in zip(branches, weight.tolist(), strict=True):
         for depth in range(len(path)):
@@ -89,7 +90,7 @@ def _tree_order(weight: np.ndarray, branches: Sequence[tuple[str, ...]]) -> np.n
 
 
 def split_edges(edges: np.ndarray, top: float) -> tuple[np.ndarray, np.ndarray]:
-    """The part of each cut point below `top`, where values end, and what is beyond it."""
+    """Return the part of each cut point below `top`, where values end, and what is beyond it."""
     below = np.minimum(edges, top)
     return below, edges - below
 
@@ -100,7 +101,8 @@ def clip_open(u: np.ndarray) -> np.ndarray:
 
 
 def even_levels(rows: int, columns: int, rng: np.random.Generator) -> np.ndarray:
-    """Points that fill the open unit cube evenly, shape (rows, columns) in Fortran order: scrambled Sobol points.
+    """Return points that fill the open unit cube evenly, shape (rows, columns) in Fortran order: scrambled Sobol
+    points.
 
     Each is uniform, but all together fill every pair of columns far more evenly than independent ones: means over them
     have an error of about 1 / rows in place of 1 / sqrt(rows) (Owen 1997). They are best at powers of two, and in a
@@ -113,12 +115,12 @@ def even_levels(rows: int, columns: int, rng: np.random.Generator) -> np.ndarray
 
 
 def cells_at(scale: Scale, u: np.ndarray) -> np.ndarray:
-    """Margin cell of each uniform."""
+    """Return the margin cell of each uniform."""
     return scale.order[interval_of(scale.edges, u)]
 
 
 def codes_at(scale: Scale, u: np.ndarray) -> np.ndarray:
-    """Base code of each uniform; codes share the interval of their margin cell equally."""
+    """Return the base code of each uniform; codes share the interval of their margin cell equally."""
     place = interval_of(scale.edges, u)
     cell = scale.order[place]
     width = np.diff(scale.edges)[place]
@@ -151,7 +153,7 @@ def interval_of(edges: np.ndarray, u: np.ndarray) -> np.ndarray:
 
 
 def guide(edges: np.ndarray) -> np.ndarray:
-    """For each of 2^k equal steps of [0, 1], the interval of `edges` that its left end lies in.
+    """Return for each of 2^k equal steps of [0, 1], the interval of `edges` that its left end lies in.
 
     A number u is then found by going right from ``guide[floor(2^k u)]``, on average by less than one interval. A power
     of two makes the product exact, so the start is never to the right of the answer.
@@ -160,7 +162,7 @@ def guide(edges: np.ndarray) -> np.ndarray:
 
 
 def guides(rows: np.ndarray) -> np.ndarray:
-    """Guides of several rows of edges of equal length, one a row."""
+    """Return guides of several rows of edges of equal length, one a row."""
     count, length = rows.shape
     steps = 1 << int(np.ceil(np.log2(STEPS_PER_EDGE * length)))
     first = np.clip(np.ceil(rows * steps), 0, steps).astype(np.int64)  # the first step that begins at or after an edge

@@ -61,7 +61,7 @@ def encode(value: Any, keep: Keep) -> Any:
 
 
 def decode(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
-    """Inverse of `encode`; sequences come back as tuples."""
+    """Return the inverse of `encode`; sequences come back as tuples."""
     if isinstance(tree, list):
         return tuple(decode(item, arrays) for item in tree)
     if not isinstance(tree, dict):

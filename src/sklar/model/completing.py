@@ -94,7 +94,7 @@ def complete_accepted(
 
 
 def distribution_of_column(model: TableModel, known: Codes, column: int, rng: np.random.Generator) -> Floats:
-    """For each row the probabilities of the codes of one column given the known ones, from weighted particles.
+    """Return for each row the probabilities of the codes of one column given the known ones, from weighted particles.
 
     A code that no particle has is given a part of one: a row may have it all the same.
     """
@@ -118,7 +118,7 @@ def _proposals(model: TableModel, first: Ints) -> RowProposals:
 
 
 def matching_rows(model: TableModel) -> RowProposals:
-    """Rows of the model that happen to have the known codes, from one pool that all rows share: rejection."""
+    """Return rows of the model that happen to have the known codes, from one pool that all rows share: rejection."""
     pool: list[Codes] = []
 
     def propose(known: Codes, rng: np.random.Generator) -> tuple[Codes, Floats]:
@@ -133,7 +133,7 @@ def matching_rows(model: TableModel) -> RowProposals:
 
 
 def _patterns(known: Codes) -> Iterator[tuple[Ints, Ints]]:
-    """Rows that are drawn together, and the columns that they know, of the most rows first."""
+    """Yield rows that are drawn together, and the columns that they know, of the most rows first."""
     others: list[Ints] = []
     for rows, columns in _known_columns(known):
         if len(rows) >= MIN_PATTERN_ROWS:
@@ -147,7 +147,7 @@ def _patterns(known: Codes) -> Iterator[tuple[Ints, Ints]]:
 
 
 def _known_columns(known: Codes) -> Iterator[tuple[Ints, Ints]]:
-    """Rows that know the same columns, and these."""
+    """Yield rows that know the same columns, and these."""
     patterns, which = np.unique(known >= 0, axis=0, return_inverse=True)
     order = np.argsort(which.ravel(), kind="stable")
     ends = np.cumsum(np.bincount(which.ravel(), minlength=len(patterns)))
@@ -158,7 +158,7 @@ def _known_columns(known: Codes) -> Iterator[tuple[Ints, Ints]]:
 def _resample(
     propose: RowProposals, known: Codes, particles: int, rng: np.random.Generator, accept: Accept | None = None
 ) -> tuple[Codes, Floats]:
-    """One of some particles for each row, by weight, and their effective sizes."""
+    """Return one of some particles for each row, by weight, and their effective sizes."""
     codes, effective = np.empty(known.shape, dtype=np.int32), np.empty(len(known))
     for part in even_batches(len(known), max(PARTICLES_AT_ONCE // particles, 1)):
         rows = part.stop - part.start
@@ -176,7 +176,7 @@ def _resample(
 
 
 def _matches(pool: Codes, wanted: Codes, rng: np.random.Generator) -> tuple[Ints, Floats]:
-    """For each wanted line a line of the pool that equals it, at random, and 0; or any, and minus infinity."""
+    """Return for each wanted line a line of the pool that equals it, at random, and 0; or any, and minus infinity."""
     both = np.unique(np.concatenate([pool, wanted]), axis=0, return_inverse=True)[1].ravel()
     have, want = both[: len(pool)], both[len(pool) :]
     order = np.argsort(have, kind="stable")

@@ -38,7 +38,7 @@ MAX_INTERVALS = 64
 def simulate_given(
     model: TableModel, rows: int, shares: Mapping[int, Mask | Floats], rng: np.random.Generator
 ) -> tuple[Codes, float]:
-    """Rows inside given sets, and their effective number of independent rows, at most their own number.
+    """Return rows inside given sets, and their effective number of independent rows, at most their own number.
 
     Where proposals are scarce some appear several times. The effective number is Kish's size of how often each proposal
     was taken: systematic resampling adds to the variance of a mean just what makes this the size of an independent
@@ -71,25 +71,25 @@ def simulate_given(
 
 
 def systematic(weights: Floats, rows: int, rng: np.random.Generator) -> Ints:
-    """Indices of `rows` particles: particle i appears floor or ceiling of rows w_i / sum w times; shuffled."""
+    """Return indices of `rows` particles: particle i appears floor or ceiling of rows w_i / sum w times; shuffled."""
     reach = np.cumsum(weights)
     places = (np.arange(rows) + rng.random()) / rows * reach[-1]
     return rng.permutation(np.minimum(np.searchsorted(reach, places, side="right"), len(weights) - 1))
 
 
 def kish_size(weights: Floats) -> float:
-    """Kish's effective sample size (sum w)^2 / sum w^2."""
+    """Return Kish's effective sample size (sum w)^2 / sum w^2."""
     square = float(weights @ weights)
     return float(weights.sum()) ** 2 / square if square > 0 else 0.0
 
 
 def mass_of_sets(margins: Sequence[Margin], allowed: Mapping[int, Mask]) -> float:
-    """What the probability of the sets would be if columns were independent."""
+    """Return what the probability of the sets would be if columns were independent."""
     return math.prod(float(margins[column].dense()[mask].sum()) for column, mask in allowed.items())
 
 
 def by_rejection(model: TableModel, allowed: Mapping[int, Mask]) -> Proposals:
-    """The model's own rows, all of one weight. Hopeless searches are not begun.
+    """Return the model's own rows, all of one weight. Hopeless searches are not begun.
 
     Raises:
         UnsupportedConditionError: One of the sets alone is too rare.
@@ -104,7 +104,8 @@ def by_rejection(model: TableModel, allowed: Mapping[int, Mask]) -> Proposals:
 
 
 def mixture(shares: Floats, guesses: Floats, parts: Sequence[Proposals | None]) -> Proposals:
-    """Proposals of a mixture: a part is drawn by a guess at its mass inside the sets, and its weight makes up for it.
+    """Return proposals of a mixture: a part is drawn by a guess at its mass inside the sets, and its weight makes up
+    for it.
 
     Args:
         shares: Probability of each part.
@@ -158,7 +159,8 @@ def cover(low: Floats, high: Floats) -> Runs:
 
 
 def place_inside(low: Floats, high: Floats, level: Floats) -> tuple[Ints, Floats, Floats]:
-    """Where a fraction `level` of the length of some intervals is reached: in which, at which place, of what length.
+    """Return where a fraction `level` of the length of some intervals is reached: in which, at which place, of what
+    length.
 
     Intervals are by line, one case a column; the length is that of all of them together.
     """
@@ -171,7 +173,7 @@ def place_inside(low: Floats, high: Floats, level: Floats) -> tuple[Ints, Floats
 
 
 def even_batches(rows: int, most: int) -> Iterator[slice]:
-    """Rows in batches of about the same size, none above `most`."""
+    """Return rows in batches of about the same size, none above `most`."""
     edges = np.linspace(0, rows, -(-rows // most) + 1).astype(int).tolist()
     return (slice(start, stop) for start, stop in pairwise(edges))
 
@@ -179,7 +181,7 @@ def even_batches(rows: int, most: int) -> Iterator[slice]:
 def _pool(
     propose: Proposals, rows: int, model: TableModel, shares: Mapping[int, Mask | Floats], rng: np.random.Generator
 ) -> tuple[Codes, Floats]:
-    """Proposals inside the sets, and their weights, until they suffice for the rows or too many were drawn."""
+    """Return proposals inside the sets, and their weights, until they suffice for the rows or too many were drawn."""
     columns = len(model.margins)
     at_once = int(np.clip(MOST_CODES_AT_ONCE // columns, 1_000, MOST_AT_ONCE))
     size, tried = int(min(max(rows, FEWEST_PROPOSALS), at_once)), 0
@@ -201,7 +203,7 @@ def _pool(
 
 
 def _suffice(weights: Floats, rows: int) -> bool:
-    """Whether no proposal would be taken twice, or their effective size is twice the number of rows."""
+    """Return whether no proposal would be taken twice, or their effective size is twice the number of rows."""
     effective = kish_size(weights)
     if effective < MIN_EFFECTIVE_PROPOSALS:
         return False
@@ -209,7 +211,7 @@ def _suffice(weights: Floats, rows: int) -> bool:
 
 
 def _log_shares(codes: Codes, shares: Mapping[int, Mask | Floats]) -> Floats:
-    """Logarithm of the part of each row that is wanted; minus infinity outside the sets."""
+    """Return the logarithm of the part of each row that is wanted; minus infinity outside the sets."""
     parts = [np.asarray(share, dtype=np.float64)[codes[:, column]] for column, share in shares.items()]
     with np.errstate(divide="ignore"):
         return np.log(parts).sum(axis=0)

@@ -39,7 +39,7 @@ class GaussianModel:
             raise UsageError("a Gaussian copula needs one line of correlations per margin.")
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows."""
+        """Return independent rows."""
         codes = np.empty((rows, len(self.margins)), dtype=np.int32, order="F")
         cuts = [np.asarray(x, dtype=np.float32) for x in self._thresholds()]
         for part, scores in latent_blocks(factor_of(self.corr), rows, rng):
@@ -48,7 +48,7 @@ class GaussianModel:
         return codes
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows whose counts match every margin to rounding and whose scores have the model's correlations."""
+        """Return rows whose counts match every margin to rounding and whose scores have the model's correlations."""
         codes = np.empty((rows, len(self.margins)), dtype=np.int32, order="F")
         blocks = latent_blocks(factor_of(self.corr), rows, rng, balanced=True, entries=MAX_BALANCED_ENTRIES)
         for part, scores in blocks:
@@ -59,7 +59,8 @@ class GaussianModel:
         return codes
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
-        """Rows for a condition by the sampler of Geweke, Hajivassiliou and Keane: the columns of the sets come first.
+        """Return rows for a condition by the sampler of Geweke, Hajivassiliou and Keane: the columns of the sets come
+        first.
 
         The mean weight is the probability of the sets.
         """
@@ -80,7 +81,7 @@ class GaussianModel:
         return propose
 
     def row_proposals(self, first: Sequence[int]) -> RowProposals:
-        """Rows with known codes, each its own, in the same way."""
+        """Return rows with known codes, each its own, in the same way."""
         order = [*first, *(j for j in range(len(self.margins)) if j not in first)]
         factor, cuts = factor_of(self.corr[np.ix_(order, order)]), self._thresholds()
         ends = [(np.append(-np.inf, cut), np.append(cut, np.inf)) for cut in cuts]
@@ -103,14 +104,15 @@ class GaussianModel:
         return propose
 
     def _thresholds(self) -> list[Floats]:
-        """Normal scores between neighbouring base codes of each column; codes without mass lie between equal ones."""
+        """Return normal scores between neighbouring base codes of each column; codes without mass lie between equal
+        ones."""
         from scipy.special import ndtri
 
         return [ndtri(u_edges(margin)[1:-1]) for margin in self.margins]
 
 
 def _score_runs(margin: Margin, mask: Mask) -> Runs:
-    """Intervals of normal scores that cover a set of base codes."""
+    """Return intervals of normal scores that cover a set of base codes."""
     from scipy.special import ndtri
 
     edges = u_edges(margin)
@@ -133,15 +135,15 @@ class ReorderedModel:
         return self.inner.rows_estimate
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows."""
+        """Return independent rows."""
         return self._codes_at(self.inner.simulate(rows, rng))
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows whose counts match every margin to rounding."""
+        """Return rows whose counts match every margin to rounding."""
         return self._codes_at(self.inner.simulate_rounded(rows, rng))
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
-        """Rows for a condition: those of the model over places."""
+        """Return rows for a condition: those of the model over places."""
         propose = self.inner.proposals({column: mask[self.codes[column]] for column, mask in allowed.items()})
 
         def reordered(rows: int, rng: np.random.Generator) -> tuple[Codes, Floats]:
@@ -151,7 +153,7 @@ class ReorderedModel:
         return reordered
 
     def row_proposals(self, first: Sequence[int]) -> RowProposals:
-        """Rows with known codes: those of the model over places."""
+        """Return rows with known codes: those of the model over places."""
         propose = self.inner.row_proposals(first)
         places = [np.append(np.argsort(codes), UNKNOWN_CODE) for codes in self.codes]
 
@@ -168,7 +170,7 @@ class ReorderedModel:
 
 
 def reordered_margin(margin: Margin, codes: Ints) -> Margin:
-    """The margin over places."""
+    """Return the margin over places."""
     return replace(margin_from_dense(margin.column, margin.dense()[codes]), decimals=margin.decimals)
 
 
@@ -191,15 +193,16 @@ class MixtureModel:
     rows_estimate: int
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows."""
+        """Return independent rows."""
         return self._fill(rng.choice(len(self.weights), rows, p=self.weights), rng, rounded=False)
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows whose cells, and margins inside cells, match the model to rounding."""
+        """Return rows whose cells, and margins inside cells, match the model to rounding."""
         return self._fill(systematic(self.weights, rows, rng), rng, rounded=True)
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
-        """Rows for a condition: those of the cells, drawn by their weights and by the margins of the sets in them.
+        """Return rows for a condition: those of the cells, drawn by their weights and by the margins of the sets in
+        them.
 
         What a cell's own dependence makes of the sets is in the weights of its rows.
         """
@@ -224,7 +227,7 @@ class MixtureModel:
         return in_cell
 
     def _fill(self, chosen: Ints, rng: np.random.Generator, *, rounded: bool) -> Codes:
-        """Rows in the chosen cells."""
+        """Return rows in the chosen cells."""
         codes = np.empty((len(chosen), len(self.margins)), dtype=np.int32, order="F")
         codes[:, self.small] = self.cells[chosen]
         order = np.argsort(chosen, kind="stable")

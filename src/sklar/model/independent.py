@@ -24,20 +24,21 @@ class IndependentModel:
     rows_estimate: int
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows."""
+        """Return independent rows."""
         return _draw(self.margins, rows, rng, stratified=False)
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows whose counts match every margin to rounding: one uniform in each of `rows` equal strata, shuffled."""
+        """Return rows whose counts match every margin to rounding: one uniform in each of `rows` equal strata,
+        shuffled."""
         return _draw(self.margins, rows, rng, stratified=True)
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
-        """Rows for a condition: from the margins cut to the sets, all of one weight."""
+        """Return rows for a condition: from the margins cut to the sets, all of one weight."""
         margins = [restrict(m, allowed[j]) if j in allowed else m for j, m in enumerate(self.margins)]
         return lambda rows, rng: (_draw(margins, rows, rng, stratified=False), np.zeros(rows))
 
     def row_proposals(self, first: Sequence[int]) -> RowProposals:
-        """Rows with known codes: what is known says nothing about the rest."""
+        """Return rows with known codes: what is known says nothing about the rest."""
 
         def propose(known: Codes, rng: np.random.Generator) -> tuple[Codes, Floats]:
             return np.where(known >= 0, known, self.simulate(len(known), rng)), np.zeros(len(known))

@@ -42,15 +42,16 @@ class KeptModel:
         return self.base.rows_estimate
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows."""
+        """Return independent rows."""
         return self._copy(self.base.simulate(rows, rng), rng)
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows with less sampling noise."""
+        """Return rows with less sampling noise."""
         return self._copy(self.base.simulate_rounded(rows, rng), rng)
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
-        """Proposals of the model of transitions, some values copied; sets are of columns that are never copied."""
+        """Return proposals of the model of transitions, some values copied; sets are of columns that are never
+        copied."""
         propose = self.base.proposals(allowed)
 
         def copied(rows: int, rng: np.random.Generator) -> tuple[Codes, Floats]:

@@ -11,7 +11,7 @@ Array = np.ndarray
 
 @compiled_part()
 def place(edges: Array, guide: Array, u: float) -> int:
-    """The last i with edges[i] <= u, kept inside the grid; `guide` is the index of `sklar.model.axis.guide`."""
+    """Return the last i with edges[i] <= u, kept inside the grid; `guide` is the index of `sklar.model.axis.guide`."""
     step = min(max(int(u * guide.shape[0]), 0), guide.shape[0] - 1)
     i = guide[step]
     while i < edges.shape[0] - 2 and edges[i + 1] <= u:
@@ -21,7 +21,7 @@ def place(edges: Array, guide: Array, u: float) -> int:
 
 @compiled()
 def places(edges: Array, guide: Array, u: Array) -> Array:
-    """`place` of every number."""
+    """Return `place` of every number."""
     result = np.empty(u.shape[0], dtype=np.int64)
     for k in range(u.shape[0]):
         result[k] = place(edges, guide, u[k])
@@ -46,7 +46,8 @@ BLOCK_PARTICLES = 2_048
 
 @compiled()
 def all_cells(codes: Array, parts: Array, strides: Array) -> Array:
-    """Flat cell of each particle (column) in each table (row), from its group under each partition (row of codes)."""
+    """Return flat cell of each particle (column) in each table (row), from its group under each partition (row of
+    codes)."""
     particles = codes.shape[1]
     cells = np.zeros((parts.shape[0], particles), dtype=np.uint16)
     for start in range(0, particles, BLOCK_PARTICLES):
@@ -63,7 +64,7 @@ def all_cells(codes: Array, parts: Array, strides: Array) -> Array:
 
 @compiled(fastmath=True)
 def tilt_codes(codes: Array, parts: Array, strides: Array, offsets: Array, dual: Array) -> Array:
-    """`tilt` without holding the cells of all tables."""
+    """Return `tilt` without holding the cells of all tables."""
     particles = codes.shape[1]
     total = np.zeros(particles)
     for start in range(0, particles, BLOCK_PARTICLES):
@@ -85,7 +86,7 @@ def tilt_codes(codes: Array, parts: Array, strides: Array, offsets: Array, dual:
 
 @compiled(error_model="numpy")
 def solve_cell(mass: float, observed: float, variance: float, dual: float) -> float:
-    """The d with mass e^d + variance (dual + d) = observed.
+    """Return the d with mass e^d + variance (dual + d) = observed.
 
     The left side is convex and increasing in d, so Newton's method from the right of the root never overshoots. Two
     upper bounds of the root: that of the linear part alone, and, where d >= 0, log((observed - variance dual) / mass).
@@ -127,7 +128,8 @@ def soft_fit(
     mass: Array,
     factor: Array,
 ) -> int:
-    """Cyclic exact minimization of the dual; changes `dual` and `weights` in place, returns the number of sweeps.
+    """Return cyclic exact minimization of the dual; changes `dual` and `weights` in place, returns the number of
+    sweeps.
 
     `mass` and `factor` are room for one table; `mass` begins with the weight in each cell of the first. Weights are
     multiplied by the factor of their cell and counted in the following table in one pass.
@@ -167,7 +169,7 @@ MIN_ERROR_DECREASE = 1e-4
 
 @compiled(fastmath=True)
 def cells_by_particle(codes: Array, parts: Array, strides: Array) -> Array:
-    """`all_cells` with a particle's cells side by side: swaps read all cells of one particle after the other."""
+    """Return `all_cells` with a particle's cells side by side: swaps read all cells of one particle after the other."""
     tables, particles = parts.shape[0], codes.shape[1]
     cells = np.zeros((particles, tables), dtype=np.uint16)
     own = np.empty(codes.shape[0], dtype=np.uint16)
@@ -182,7 +184,7 @@ def cells_by_particle(codes: Array, parts: Array, strides: Array) -> Array:
 
 @compiled(fastmath=True)
 def weighted_counts(cells: Array, offsets: Array, weights: Array) -> Array:
-    """Weight in every cell of every table."""
+    """Return the weight in every cell of every table."""
     counts = np.zeros(offsets[-1])
     for i in range(cells.shape[0]):
         for k in range(cells.shape[1]):
@@ -242,7 +244,8 @@ def swap_rows(cells: Array, first: Array, chosen: Array, proposed: Array, cost: 
 def forward(
     edges: Array, edges_guide: Array, given: Array, given_guide: Array, cdf: Array, tiny: float, u: Array, v: Array
 ) -> Array:
-    """CDF at u given v, kept `tiny` from 0 and 1; `cdf` has, for each cell of v (row), the CDF at the edges of u."""
+    """Return CDF at u given v, kept `tiny` from 0 and 1; `cdf` has, for each cell of v (row), the CDF at the edges of
+    u."""
     result = np.empty(u.shape[0])
     for k in range(u.shape[0]):
         i, j = place(edges, edges_guide, u[k]), place(given, given_guide, v[k])
@@ -255,7 +258,7 @@ def forward(
 def inverse(
     edges: Array, given: Array, given_guide: Array, cdf: Array, cdf_guide: Array, tiny: float, p: Array, v: Array
 ) -> Array:
-    """The u with forward(u, v) = p."""
+    """Return the u with forward(u, v) = p."""
     result = np.empty(p.shape[0])
     for k in range(p.shape[0]):
         j = place(given, given_guide, v[k])

@@ -29,7 +29,7 @@ class LinkedModel:
     fewest: int
 
     def part(self, name: str) -> TableModel:
-        """The model of one table."""
+        """Return the model of one table."""
         return self.parts[self.names.index(name)]
 
     @property
@@ -58,7 +58,7 @@ class LinkedModel:
         return max(round(self.persons_estimate * self.mean_rows), 1)
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows of all tables side by side."""
+        """Return rows of all tables side by side."""
         return np.asfortranarray(np.hstack([model.simulate(rows, rng) for model in self.parts]))
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
@@ -67,5 +67,5 @@ class LinkedModel:
         return np.asfortranarray(np.hstack(drawn))
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
-        """Rows as they come."""
+        """Return rows as they come."""
         return by_rejection(self, allowed)

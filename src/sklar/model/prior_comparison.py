@@ -70,13 +70,14 @@ class Posterior:
 
 
 def share_spread(shares: Floats, rows: float) -> Floats:
-    """q (1 - q), and at least what half a row would have: an empty cell may hold a few rows elsewhere."""
+    """Return q (1 - q), and at least what half a row would have: an empty cell may hold a few rows elsewhere."""
     least = 0.5 / max(rows, 1.0)
     return np.maximum(shares, least) * (1 - np.minimum(shares, 0.5))
 
 
 def beyond_noise(phi: float, spread: Floats) -> Floats:
-    """The variance with which the truth differs from what is expected: phi v, and at least that of people elsewhere."""
+    """Return the variance with which the truth differs from what is expected: phi v, and at least that of people
+    elsewhere."""
     return phi * np.maximum(spread, MIN_EXTRA_VARIANCE * phi)
 
 
@@ -131,7 +132,7 @@ def _average(one: PriorComparison, fits: Sequence[_Fit], phis: Floats, weights: 
 
 
 def pooled_weights(evidence: Floats, rounds: int = 30) -> Floats:
-    """Weights of models for each table: evidence times a prior over models shared by all tables.
+    """Return weights of models for each table: evidence times a prior over models shared by all tables.
 
     The shared prior is found by expectation maximization with one pseudo-count spread over the models. The evidence is
     in logarithms, tables x models; -inf where a model was given up.

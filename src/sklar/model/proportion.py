@@ -46,11 +46,12 @@ class InProportion:
         )
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows."""
+        """Return independent rows."""
         return simulate_given(self.votes, rows, {self.place: self._shares()}, rng)[0]
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows from evenly drawn votes, each as often as its person has rows; none twice, if that is not too many."""
+        """Return rows from evenly drawn votes, each as often as its person has rows; none twice, if that is not too
+        many."""
         shares = self._shares()
         mean = float(self.margins[self.place].dense() @ shares)
         votes = int(np.ceil(rows * min(MAX_VOTES_PER_ROW, 1 / max(mean, 1 / MAX_VOTES_PER_ROW))))
@@ -58,7 +59,7 @@ class InProportion:
         return np.asfortranarray(codes[systematic(shares[codes[:, self.place]], rows, rng)])
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
-        """Those of votes, weighted."""
+        """Return those of votes, weighted."""
         return self._weighted(self.votes.proposals(allowed))
 
     def _weighted(self, propose: Callable[[Any, np.random.Generator], tuple[Codes, Floats]]) -> Any:
@@ -80,14 +81,14 @@ class RowwiseInProportion(InProportion):
     """Rows in proportion, of a model that can draw each row for its own condition."""
 
     def row_proposals(self, first: Sequence[int]) -> RowProposals:
-        """Those of votes, weighted."""
+        """Return those of votes, weighted."""
         assert isinstance(self.votes, RowwiseModel)
         return self._weighted(self.votes.row_proposals(first))
 
 
 def in_proportion(model: TableModel, names: Sequence[str], rows_of_person: str | None) -> TableModel:
-    """The model of rows where the column of this name holds the number of rows of a person; the model itself without
-    it."""
+    """Return the model of rows where the column of this name holds the number of rows of a person; the model itself
+    without it."""
     if rows_of_person is None:
         return model
     kind = RowwiseInProportion if isinstance(model, RowwiseModel) else InProportion

@@ -41,16 +41,16 @@ class TableModel(Protocol):
         ...
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows."""
+        """Return independent rows."""
         ...
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows with the same distribution in expectation but less sampling noise: their tables follow the model
+        """Return rows with the same distribution in expectation but less sampling noise: their tables follow the model
         closely."""
         ...
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
-        """Proposals for rows whose codes are allowed (column position -> mask over base codes)."""
+        """Return proposals for rows whose codes are allowed (column position -> mask over base codes)."""
         ...
 
 
@@ -59,7 +59,7 @@ class RowwiseModel(TableModel, Protocol):
     """A model that can draw each row for its own condition."""
 
     def row_proposals(self, first: Sequence[int]) -> RowProposals:
-        """Proposals for rows of which some codes are known; `first` names the columns that most of them know."""
+        """Return proposals for rows of which some codes are known; `first` names the columns that most of them know."""
         ...
 
 
@@ -68,7 +68,7 @@ class InParts(Protocol):
     """A model that takes long over many rows, and has them part by part."""
 
     def rounded_parts(self, rows: int, rng: np.random.Generator) -> Iterator[Codes]:
-        """The rows of `simulate_rounded`."""
+        """Return the rows of `simulate_rounded`."""
         ...
 
 

@@ -62,7 +62,7 @@ WORDS_BY_CLASS = {place: word for word, place in CLASSES_BY_WORD.items()}
 
 
 def word_of(kind: type) -> str:
-    """The word of a class; refused if it has none."""
+    """Return the word of a class; refused if it has none."""
     word = WORDS_BY_CLASS.get(f"{kind.__module__}:{kind.__qualname__}")
     if word is None:
         raise ModelFileError(f"a model cannot be saved: it holds a {kind.__name__}, which has no name on disk")
@@ -71,7 +71,7 @@ def word_of(kind: type) -> str:
 
 @cache
 def class_of(word: str) -> type:
-    """The class that a word stands for; any other word is refused, so that data never names what is imported."""
+    """Return the class that a word stands for; any other word is refused, so that data never names what is imported."""
     if word not in CLASSES_BY_WORD:
         raise ModelFileError("the model file names a class that is not a model of this package")
     module, _, name = CLASSES_BY_WORD[word].partition(":")

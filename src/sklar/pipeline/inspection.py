@@ -110,14 +110,14 @@ def _step(step: Recorded) -> dict[str, Any]:
 
 
 def _noise(release: Measurement | FoundLabels) -> dict[str, Any]:
-    """Kind and standard deviation of the noise on one value, in the values' own units."""
+    """Return the kind and standard deviation of the noise on one value, in the values' own units."""
     if isinstance(release, Measurement):
         return {"kind": release.noise.kind, "std": release.sigma}
     return {"kind": release.discovery.noise.kind, "std": release.discovery.noise.std}
 
 
 def _share(stored: Stored, label: str) -> float | None:
-    """Part of the fit's allowance that a step was charged, by its label."""
+    """Return the part of the fit's allowance that a step was charged, by its label."""
     amount = stored.fit.get("allowance", {}).get("amount")
     charged = [step["cost"] for step in stored.fit.get("steps", []) if step["label"] == label and "cost" in step]
     return charged[-1] / amount if charged and amount else None

@@ -51,7 +51,7 @@ class Agreements(Sums):
         return 1.0
 
     def sensitivity(self, unit: Unit) -> tuple[float, float]:
-        """L1 and L2 by which one person moves the counts (proof above)."""
+        """Return L1 and L2 by which one person moves the counts (proof above)."""
         return unit.largest * self.size, sqrt_up(int(unit.largest) ** 2 * self.size)
 
     @property

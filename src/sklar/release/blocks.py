@@ -81,7 +81,7 @@ class BlockMeans(Sums):
         return 2.0**-BLOCK_BITS / self.blocks
 
     def sensitivity(self, unit: Unit) -> tuple[float, float]:
-        """L1 and L2 by which one person moves the vector (proof above); unit.l1 blocks change."""
+        """Return L1 and L2 by which one person moves the vector (proof above); unit.l1 blocks change."""
         refuse_votes(unit, "a correlation is worked out in blocks of whole rows")
         m, step = self.scores.count, 1.001 * 2.0**-BLOCK_BITS
         changed = unit.l1 / self.blocks
@@ -98,7 +98,7 @@ class BlockLikelihoods(BlockMeans):
     """Maximum-likelihood correlations of a bivariate Gaussian copula, estimated in blocks of rows and averaged."""
 
     def sensitivity(self, unit: Unit) -> tuple[float, float]:
-        """L1 and L2 by which one person moves the vector (proof above); unit.l1 blocks change."""
+        """Return L1 and L2 by which one person moves the vector (proof above); unit.l1 blocks change."""
         refuse_votes(unit, "a likelihood is worked out in blocks of whole rows")
         changed = unit.l1 / self.blocks
         return round_up(changed * 2.0 * self.size), round_up(changed * 2.0 * math.sqrt(self.size))

@@ -73,7 +73,7 @@ class TableDistance:
         return tuple(Counts(columns=one.columns, partitions=one.partitions) for one in self.candidates)
 
     def sensitivity(self, unit: Unit) -> float:
-        """How far one person moves any of the scores (proof above)."""
+        """Return how far one person moves any of the scores (proof above)."""
         return float(unit.l1)
 
 
@@ -90,7 +90,7 @@ class _HistogramScore:
         return (Counts(columns=(self.column,), partitions=(self.partition,)),)
 
     def sensitivity(self, unit: Unit) -> float:
-        """How far one person moves any of the scores (proof above)."""
+        """Return how far one person moves any of the scores (proof above)."""
         return float(unit.l2) + NORM_ROUNDING
 
 

@@ -89,7 +89,7 @@ class Coefficients(Sums):
         return 2.0**-BASIS_BITS if self.basis == "cosine" else 1.0
 
     def sensitivity(self, unit: Unit) -> tuple[float, float]:
-        """L1 and L2 by which one person moves the vector (proof above)."""
+        """Return L1 and L2 by which one person moves the vector (proof above)."""
         r, replaced = unit.rows_per_person, unit.neighbours == "replace"
         if self.basis == "cosine":
             step = math.sqrt(self.kept)

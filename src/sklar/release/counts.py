@@ -79,7 +79,7 @@ class _CountQuery:
         return 1.0
 
     def sensitivity(self, unit: Unit) -> tuple[float, float]:
-        """L1 and L2 by which one person moves each table; the proof is in this module's docstring."""
+        """Return L1 and L2 by which one person moves each table; the proof is in this module's docstring."""
         return unit.l1, unit.l2
 
 
@@ -130,7 +130,7 @@ class Interaction(Partitioned):
         return 1.0 / math.prod(self.shape)
 
     def sensitivity(self, unit: Unit) -> tuple[float, float]:
-        """L1 and L2 by which one person moves the table; the proof is in this module's docstring."""
+        """Return L1 and L2 by which one person moves the table; the proof is in this module's docstring."""
         return interaction_sensitivity(self.shape, unit)
 
 

@@ -78,7 +78,7 @@ class Distances(Sums):
         return 1.0
 
     def sensitivity(self, unit: Unit) -> tuple[float, float]:
-        """L1 and L2 by which one person moves the distances (proof above)."""
+        """Return L1 and L2 by which one person moves the distances (proof above)."""
         return round_up(float(unit.l1) * self.size), round_up(float(unit.l1) * sqrt_up(self.size))
 
     @property

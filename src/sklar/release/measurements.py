@@ -147,7 +147,7 @@ def encode_step(recorded: Recorded) -> str:
 
 
 def hash_line(line: str) -> str:
-    """SHA-256 of a recorded line."""
+    """Return SHA-256 of a recorded line."""
     return hashlib.sha256(line.encode()).hexdigest()
 
 

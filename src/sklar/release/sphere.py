@@ -59,7 +59,7 @@ class Contrasts:
         require_rule(self.largest_square() <= 1 << (2 * self.bits), "squared weights of a row must sum to at most 1")
 
     def largest_square(self) -> int:
-        """Largest sum of squared weights over base codes, in units of 2^-(2 bits)."""
+        """Return the largest sum of squared weights over base codes, in units of 2^-(2 bits)."""
         return int((np.stack(self.lookups).astype(np.int64) ** 2).sum(axis=0).max())
 
     @property
@@ -108,7 +108,7 @@ class StarSums(Sums):
         return len(self.contrasts.lookups) * (self.scores.count + sum(self.level_counts))
 
     def sensitivity(self, unit: Unit) -> tuple[float, float]:
-        """L1 and L2 by which one person moves the vector (proof above); unit.l1 row terms change."""
+        """Return L1 and L2 by which one person moves the vector (proof above); unit.l1 row terms change."""
         width = self.scores.count + len(self.nominal)
         l1, l2 = self.contrasts.norms
         return unit.l1 * (l1 * width), unit.l1 * (l2 * sqrt_up(width))
@@ -145,7 +145,7 @@ class PairSums(Sums):
         return pairs * (len(self.contrasts.lookups) if self.contrasts else 1)
 
     def sensitivity(self, unit: Unit) -> tuple[float, float]:
-        """L1 and L2 by which one person moves the vector (proof above); unit.l1 row terms change."""
+        """Return L1 and L2 by which one person moves the vector (proof above); unit.l1 row terms change."""
         pairs = self.scores.count * (self.scores.count - 1) // 2
         l1, l2 = self.contrasts.norms if self.contrasts else (1.0, 1.0)
         return unit.l1 * (l1 * pairs), unit.l1 * (l2 * sqrt_up(pairs))

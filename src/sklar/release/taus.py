@@ -82,7 +82,7 @@ class TauVector(Sums):
         return 2.0 / (self.rows * (self.rows - 1))
 
     def sensitivity(self, unit: Unit) -> tuple[float, float]:
-        """L1 and L2 by which one person moves the vector (proof above)."""
+        """Return L1 and L2 by which one person moves the vector (proof above)."""
         refuse_votes(unit, "Kendall's tau compares pairs of rows")
         if unit.neighbours != "replace":
             raise DoorError(

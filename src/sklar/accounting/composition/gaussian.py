@@ -17,13 +17,13 @@ LOG_TOLERANCE = 4e-14
 
 
 def analytic_gaussian_delta(sigma: float, epsilon: float) -> float:
-    """delta = Phi(1/(2 sigma) - epsilon sigma) - e^epsilon Phi(-1/(2 sigma) - epsilon sigma), never below it."""
+    """Return delta = Phi(1/(2 sigma) - epsilon sigma) - e^epsilon Phi(-1/(2 sigma) - epsilon sigma), never below it."""
     return math.exp(float(log_gaussian_deltas(1 / sigma, epsilon)))
 
 
 def log_gaussian_deltas(shift: float, epsilon: Any) -> Any:
-    """log delta at each epsilon (a number or an array, of any sign) of a Gaussian moved by `shift` deviations; never
-    below it. Without a shift log (1 - e^epsilon)^+, the loss being 0.
+    """Return log delta at each epsilon (a number or an array, of any sign) of a Gaussian moved by `shift` deviations;
+    never below it. Without a shift log (1 - e^epsilon)^+, the loss being 0.
 
     The two terms are compared in logs, where scipy's are within 10^-14 of themselves, as are epsilon and the arguments,
     which move a log by at most twice itself times their relative error. `LOG_TOLERANCE` is above the sum of all that.

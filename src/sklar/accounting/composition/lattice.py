@@ -92,7 +92,7 @@ def covers_vector(planned: SumEvent, requested: SumEvent, rounding: float) -> bo
 
 
 def _fineness(event: CountEvent | SumEvent) -> float | None:
-    """Sigma in units of the lattice; None if that is not known."""
+    """Return sigma in units of the lattice; None if that is not known."""
     if isinstance(event, CountEvent):
         return event.noise.scale / event.unit.resolution
     return None if event.resolution is None else event.noise.scale / event.resolution

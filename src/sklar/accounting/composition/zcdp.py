@@ -64,7 +64,7 @@ def choice_to_rho(epsilon: float) -> float:
 
 
 def _order_cost(t: float, delta: float) -> float:
-    """(log(1/delta) + (a - 1) log(1 - 1/a) - log a) / (a - 1) at a = 1 + t, raised above its rounding errors."""
+    """Return (log(1/delta) + (a - 1) log(1 - 1/a) - log a) / (a - 1) at a = 1 + t, raised above its rounding errors."""
     first, second, third = -math.log(delta) / t, math.log1p(t) / t, math.log1p(1 / t)
     return first - second - third + TERM_TOLERANCE * (first + second + third)
 

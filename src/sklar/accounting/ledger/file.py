@@ -231,7 +231,7 @@ def write_synced(handle: int, data: bytes) -> None:
 
 
 def _read_lines(handle: int, start: int, path: Path) -> Iterator[bytes]:
-    """Lines from `start` on, with their newline; the last may lack it."""
+    """Yield lines from `start` on, with their newline; the last may lack it."""
     rest, place = b"", start
     while chunk := read_at(handle, _CHUNK_BYTES, place):
         place += len(chunk)

@@ -201,7 +201,7 @@ def reject_by_holm(p_values: Sequence[float], level: float) -> frozenset[int]:
 
 
 def _moments(table: Measurement, variance: Floats, chance: Floats) -> tuple[float, float]:
-    """Return mean and variance of the sum of squares of independent residuals, standardized or projected.
+    """Return the mean and variance of the sum of squares of independent residuals, standardized or projected.
 
     The variance of a square is 2 + k, with k the excess kurtosis: a Poisson count adds its mean to the fourth cumulant.
     Projected residuals mix many cells and are taken for normal: with P the projection, tr(P V) and

@@ -66,7 +66,7 @@ class Standing:
 
 
 def estimate_interval(values: Sequence[float]) -> tuple[float, float | None]:
-    """Return mean and half width of the corrected 95% interval; the width of one value is None."""
+    """Return the mean and half width of the corrected 95% interval; the width of one value is None."""
     found = corrected_resampled_t(values)
     return found.value, found.high - found.value if math.isfinite(found.high) else None
 

@@ -129,7 +129,7 @@ def table_hash(table: ExactTable) -> str:
 
 
 def source_facts(data: Any) -> dict[str, Any]:
-    """Return size and modification time of a file, to detect changes; nothing for frames."""
+    """Return the size and modification time of a file, to detect changes; nothing for frames."""
     if not isinstance(data, str | PathLike):
         return {}
     path = Path(cast("str", data))

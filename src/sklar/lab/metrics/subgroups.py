@@ -127,7 +127,7 @@ def _measure_group(
 
 
 def _mean_without(parts: tuple[Part, ...], by: str) -> tuple[float | None, float | None]:
-    """Return mean value and floor of the sets without the grouping column."""
+    """Return the mean value and floor of the sets without the grouping column."""
     kept = [part for part in parts if by not in part.columns]
     if not kept:
         return None, None

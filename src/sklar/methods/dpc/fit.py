@@ -95,7 +95,7 @@ class DpcOptions:
 
 
 def resolve_gauss(options: DpcOptions, budget: Budget) -> DpcOptions:
-    """Options with the budget to evaluate the paper's formula at; refused where it has no proof."""
+    """Return options with the budget to evaluate the paper's formula at; refused where it has no proof."""
     options = as_published(options, "classic") if options.published else options
     if options.accounting not in ("exact", "classic"):
         raise UsageError(f'dpc-gauss accounts "exact" or "classic"; {options.accounting!r} was given')
@@ -106,7 +106,7 @@ def resolve_gauss(options: DpcOptions, budget: Budget) -> DpcOptions:
 
 
 def resolve_laplace(options: DpcOptions, budget: Budget) -> DpcOptions:
-    """Options with the budget to evaluate the paper's formula at; refused where it does not apply."""
+    """Return options with the budget to evaluate the paper's formula at; refused where it does not apply."""
     options = as_published(options, "basic" if budget.pure else "advanced") if options.published else options
     if options.accounting == "classic":
         raise UsageError('dpc-laplace accounts "exact", "advanced" or "basic"; \'classic\' was given')
@@ -120,7 +120,7 @@ def resolve_laplace(options: DpcOptions, budget: Budget) -> DpcOptions:
 
 
 def as_published(options: DpcOptions, accounting: Accounting) -> DpcOptions:
-    """The options that `published=True` stands for; others beside it are refused."""
+    """Return the options that `published=True` stands for; others beside it are refused."""
     wanted = {**PUBLISHED, "accounting": accounting}
     usual = DpcOptions()
     for name, value in wanted.items():
@@ -147,7 +147,7 @@ def _formula_budget(options: DpcOptions) -> tuple[float, float]:
 
 
 def _checked_budget(budget: Any) -> tuple[float, float]:
-    """A pair of numbers, which a file of options may give as a list."""
+    """Return a pair of numbers, which a file of options may give as a list."""
     if not isinstance(budget, tuple | list) or len(cast("Sequence[Any]", budget)) != 2:
         raise UsageError(f"budget must be (epsilon, delta); {budget!r} was given")
     epsilon, delta = cast("Sequence[Any]", budget)
@@ -155,18 +155,19 @@ def _checked_budget(budget: Any) -> tuple[float, float]:
 
 
 def plan_tables(schema: Schema) -> tuple[PlannedTables, ...]:
-    """One histogram a column and one table a pair, all with the same noise: one line."""
+    """Return one histogram a column and one table a pair, all with the same noise: one line."""
     m = len(schema.modelled)
     return (PlannedTables(label="histograms and tables of pairs", tables=m + m * (m - 1) // 2, weight=1.0),)
 
 
 def plan_gauss(schema: Schema, options: DpcOptions) -> tuple[PlannedTables, ...]:
-    """The plan, if its noise is what the allowance buys."""
+    """Return the plan, if its noise is what the allowance buys."""
     return plan_tables(schema) if options.accounting == "exact" else ()
 
 
 def gaussian_noise(schema: Schema, options: DpcOptions, allowance: Allowance, unit: Unit) -> Noise:
-    """Noise of dpc-gauss: exact, or one classic Gaussian mechanism of L2 sensitivity sqrt(tables) per table's."""
+    """Return noise of dpc-gauss: exact, or one classic Gaussian mechanism of L2 sensitivity sqrt(tables) per
+    table's."""
     plan = plan_tables(schema)
     if options.accounting == "exact":
         return plan_noise(allowance, unit, plan)[0]
@@ -177,7 +178,7 @@ def gaussian_noise(schema: Schema, options: DpcOptions, allowance: Allowance, un
 
 
 def laplace_noise(schema: Schema, options: DpcOptions, allowance: Allowance, unit: Unit) -> Noise:
-    """Noise of dpc-laplace: what the allowance buys, or the paper's advanced or basic composition."""
+    """Return noise of dpc-laplace: what the allowance buys, or the paper's advanced or basic composition."""
     tables = plan_tables(schema)[0].tables
     if options.accounting == "classic":
         raise UsageError('dpc-laplace accounts "exact", "advanced" or "basic"; \'classic\' was given')
@@ -234,7 +235,7 @@ def _public(evidence: Evidence[DpcOptions]) -> tuple[Lookup, ...]:
 
 @remembered
 def _has_rests(evidence: Evidence[DpcOptions]) -> bool:
-    """Whether rare values of some column share one code in the tables of pairs."""
+    """Return whether rare values of some column share one code in the tables of pairs."""
     return any(has_rest(evidence.setting.schema[name], evidence.setting.options) for name in _names(evidence))
 
 
@@ -280,7 +281,7 @@ def estimate(evidence: Evidence[DpcOptions]) -> OneHotModel:
 
 
 def has_rest(column: Column, options: DpcOptions) -> bool:
-    """Whether rare values of a column may share one code."""
+    """Return whether rare values of a column may share one code."""
     return not (column.ordered or options.published) and column.value_cells > options.most_values
 
 
@@ -290,7 +291,7 @@ def check(schema: Schema, options: DpcOptions) -> None:
 
 
 def _most_groups(column: Column, options: DpcOptions) -> int:
-    """Groups of a column in tables of pairs, at most."""
+    """Return groups of a column in tables of pairs, at most."""
     groups = int(public_bins(column, options.bins).max()) + 1
     return min(groups, options.most_values + 3) if has_rest(column, options) else groups
 
@@ -298,14 +299,14 @@ def _most_groups(column: Column, options: DpcOptions) -> int:
 def outline_gauss(
     schema: Schema, options: DpcOptions, allowance: Allowance, unit: Unit, rows: int
 ) -> tuple[Outline, ...]:
-    """What dpc-gauss will measure."""
+    """Return what dpc-gauss will measure."""
     return _outline(schema, options, gaussian_noise(schema, options, allowance, unit))
 
 
 def outline_laplace(
     schema: Schema, options: DpcOptions, allowance: Allowance, unit: Unit, rows: int
 ) -> tuple[Outline, ...]:
-    """What dpc-laplace will measure."""
+    """Return what dpc-laplace will measure."""
     return _outline(schema, options, laplace_noise(schema, options, allowance, unit))
 
 

@@ -56,7 +56,7 @@ class Counted:
         return tuple(map(len, self.histograms))
 
     def rest_codes(self) -> tuple[Ints, ...]:
-        """The base codes behind `rest`."""
+        """Return the base codes behind `rest`."""
         joined = zip(self.bins, self.rest, strict=False)
         return tuple(np.flatnonzero(b == b.max()) if len(counts) else np.zeros(0, np.int64) for b, counts in joined)
 
@@ -79,7 +79,7 @@ class Estimates:
 def fit_counted(
     counted: Counted, margins: Margins, shrink: float, decoding: Decoding, rng: np.random.Generator
 ) -> OneHotModel:
-    """The copula of values behind the counts."""
+    """Return the copula of values behind the counts."""
     layout = lay_out_scores(counted.sizes)
     found = estimate_probabilities(counted, layout, margins, shrink)
     model = fit_onehot(
@@ -106,14 +106,16 @@ def require_scores(sizes: Sequence[int]) -> None:
 
 
 def values_below_noise(counts: Floats, std: float, most: int) -> Mask:
-    """Which values may be made of noise alone, or are not among the `most` largest; the counts are released ones."""
+    """Return which values may be made of noise alone, or are not among the `most` largest; the counts are released
+    ones."""
     below_noise = counts <= MIN_SIGMAS * std
     below_noise[np.argsort(-counts, kind="stable")[most:]] = True
     return below_noise
 
 
 def merge_values(lookup: NDArray[np.int32], merged: Mask) -> NDArray[np.int32]:
-    """Base code -> group where the merged values share the last group, the rest; all other codes stay alone, in order.
+    """Return the base code -> group where the merged values share the last group, the rest; all other codes stay alone,
+    in order.
 
     A rest of one value is a group like any other.
     """
@@ -124,7 +126,8 @@ def merge_values(lookup: NDArray[np.int32], merged: Mask) -> NDArray[np.int32]:
 
 
 def estimate_probabilities(counted: Counted, layout: ScoreLayout, margins: Margins, shrink: float) -> Estimates:
-    """Probabilities of values and pairs: "pooled" out of all tables that contain them, or "raw", each from its own."""
+    """Return probabilities of values and pairs: "pooled" out of all tables that contain them, or "raw", each from its
+    own."""
     summed = [np.ones(size) for size in counted.sizes]
     for often, counts in zip(summed, counted.rest, strict=False):
         often[-1] = max(len(counts), 1)
@@ -139,12 +142,13 @@ def estimate_probabilities(counted: Counted, layout: ScoreLayout, margins: Margi
 
 
 def score_probabilities(layout: ScoreLayout, shares: tuple[Floats, ...]) -> Floats:
-    """The probability of each score's value."""
+    """Return the probability of each score's value."""
     return np.array([shares[j][v] for j, v in zip(layout.owner, layout.value, strict=True)])
 
 
 def value_margins(counted: Counted, found: Estimates) -> tuple[Margin, ...]:
-    """Margins over base codes: the mass of a group is spread over its codes, that of a rest by their own counts."""
+    """Return margins over base codes: the mass of a group is spread over its codes, that of a rest by their own
+    counts."""
     rest = counted.rest or [np.zeros(0)] * len(counted.bins)
     margins: list[Margin] = []
     for name, bins, raw, counts in zip(counted.schema.modelled, counted.bins, found.shares, rest, strict=True):
@@ -159,12 +163,12 @@ def value_margins(counted: Counted, found: Estimates) -> tuple[Margin, ...]:
 
 
 def first_codes(counted: Counted) -> tuple[Ints, ...]:
-    """The first base code of every group, for each column."""
+    """Return the first base code of every group, for each column."""
     return tuple(np.unique(b, return_index=True)[1] for b in counted.bins)
 
 
 def _tables(batch: PairBatch, shares: list[Floats], rows: float, std: float, margins: Margins, shrink: float) -> Floats:
-    """Joint probabilities of all tables of one shape."""
+    """Return joint probabilities of all tables of one shape."""
     tables = batch.tables / rows if margins == "raw" else consistent_tables(batch, shares, rows)
     if shrink <= 0:
         return tables

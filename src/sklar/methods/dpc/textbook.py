@@ -12,14 +12,15 @@ from sklar.errors import BudgetError
 
 
 def advanced_composition(epsilon: float, times: int, delta: float) -> float:
-    """Total epsilon of `times` epsilon-DP mechanisms at `delta`: sqrt(2 k ln(1/delta)) e + k e (exp(e) - 1)."""
+    """Return the total epsilon of `times` epsilon-DP mechanisms at `delta`: sqrt(2 k ln(1/delta)) e + k e (exp(e) -
+    1)."""
     times, slack = validate_count(times, "the number of mechanisms"), _log_inverse(delta)
     epsilon = validate_positive(epsilon, "epsilon")
     return math.sqrt(2 * times * slack) * epsilon + times * epsilon * math.expm1(min(epsilon, 700.0))
 
 
 def advanced_composition_share(total: float, times: int, delta: float) -> float:
-    """The epsilon of each of `times` mechanisms whose advanced composition is `total` (never above it)."""
+    """Return the epsilon of each of `times` mechanisms whose advanced composition is `total` (never above it)."""
     total = validate_epsilon(total)
     low, high = 0.0, total
     while high - low > 1e-15 * total:
@@ -31,7 +32,7 @@ def advanced_composition_share(total: float, times: int, delta: float) -> float:
 
 
 def classic_gaussian_sigma(epsilon: float, delta: float, l2: float = 1.0) -> float:
-    """sqrt(2 ln(1.25/delta)) l2 / epsilon; valid for epsilon below 1 only, so refused beyond."""
+    """Return sqrt(2 ln(1.25/delta)) l2 / epsilon; valid for epsilon below 1 only, so refused beyond."""
     epsilon, slack = validate_epsilon(epsilon), _log_inverse(delta)
     if epsilon >= 1:
         raise BudgetError(f"the classic Gaussian mechanism holds for epsilon below 1 only; {epsilon:g} was given.")

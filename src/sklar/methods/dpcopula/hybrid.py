@@ -109,7 +109,7 @@ class CellSplit:
 
 
 def split_columns(schema: Schema, options: HybridOptions) -> CellSplit:
-    """Which columns make the cells.
+    """Return which columns make the cells.
 
     Where they are too many, numbers of few values, which a Gaussian copula can represent, count as large, those with
     most values first; what is still too many is refused with a hint.
@@ -144,7 +144,7 @@ def _split(schema: Schema, small: Sequence[int], options: HybridOptions) -> Cell
 
 
 def _places(column: Column, unlisted: Unlisted) -> Ints:
-    """The base codes of a small column that have cells: all, or all but that of values outside its list."""
+    """Return the base codes of a small column that have cells: all, or all but that of values outside its list."""
     codes = np.arange(column.size)
     if not isinstance(column, Labels) or unlisted == "always":
         return codes
@@ -153,14 +153,15 @@ def _places(column: Column, unlisted: Unlisted) -> Ints:
 
 
 def _lookup(column: Column, codes: Ints) -> NDArray[np.int32]:
-    """Base code -> place; a code without a cell is counted as null, or as the first value."""
+    """Return the base code -> place; a code without a cell is counted as null, or as the first value."""
     lookup = np.full(column.size, len(codes) - 1 if column.null_code is not None else 0, dtype=np.int32)
     lookup[codes] = np.arange(len(codes))
     return lookup
 
 
 def plan(schema: Schema, options: HybridOptions) -> tuple[PlannedTables, ...]:
-    """One table of the cells, one a large column, one a pair of large columns; each with the cells as an axis."""
+    """Return one table of the cells, one a large column, one a pair of large columns; each with the cells as an
+    axis."""
     large = len(split_columns(schema, options).large)
     pairs = large * (large - 1) // 2
     lines = [PlannedTables(label=CELLS, tables=1, weight=1.0)]
@@ -191,7 +192,7 @@ def _noise_of(evidence: Evidence[HybridOptions]) -> dict[str, Noise]:
 
 @remembered
 def _wide(evidence: Evidence[HybridOptions]) -> list[NDArray[np.int32]]:
-    """Bins of the large columns for their margins."""
+    """Return bins of the large columns for their margins."""
     return [public_bins(column, evidence.setting.options.bins) for column in _large_columns(evidence)]
 
 
@@ -254,7 +255,7 @@ def _ask_tables(
     cells: list[tuple[tuple[int, ...], tuple[NDArray[np.int32], ...]]],
     label: str,
 ) -> Measure | None:
-    """A step that measures tables with the cells as the first axes."""
+    """Return a step that measures tables with the cells as the first axes."""
     if not cells:
         return None
     schema, split = evidence.setting.schema, _split_of(evidence)
@@ -270,7 +271,7 @@ def _ask_tables(
 
 
 def _tables(evidence: Evidence[HybridOptions], label: str) -> list[Floats]:
-    """Noisy tables with the cells as the first axis."""
+    """Return noisy tables with the cells as the first axis."""
     split = _split_of(evidence)
     return [
         one.values.reshape(split.cells, *one.values.shape[len(split.small) :]).astype(np.float64)
@@ -279,7 +280,8 @@ def _tables(evidence: Evidence[HybridOptions], label: str) -> list[Floats]:
 
 
 def _shares(counts: Floats, rows: Floats, std: float) -> Floats:
-    """Shares of bins in every cell, drawn to those of all cells together where a cell's rows are few for the noise."""
+    """Return shares of bins in every cell, drawn to those of all cells together where a cell's rows are few for the
+    noise."""
     whole = project_to_simplex(counts.sum(axis=0), max(float(rows.sum()), 1.0))
     own = np.stack([project_to_simplex(line, max(n, 1.0)) for line, n in zip(counts, rows, strict=True)])
     trust = _trust(rows, std * math.sqrt(counts.shape[1]))
@@ -287,14 +289,15 @@ def _shares(counts: Floats, rows: Floats, std: float) -> Floats:
 
 
 def _trust(rows: Floats, noise: float) -> Floats:
-    """Weight of a cell with this number of rows; 0 without rows, unless there is no noise."""
+    """Return the weight of a cell with this number of rows; 0 without rows, unless there is no noise."""
     return rows / (rows + noise) if noise else np.ones(len(rows))
 
 
 def _cell_correlations(
     pairs: list[Floats], rows: Floats, columns: int, noise: dict[str, Noise], options: HybridOptions
 ) -> Floats:
-    """Correlation matrix of every cell, drawn to that of all cells together where its rows are few for the noise."""
+    """Return the correlation matrix of every cell, drawn to that of all cells together where its rows are few for the
+    noise."""
     whole, own = np.zeros(len(pairs)), np.zeros((len(rows), len(pairs)))
     for p, tables in enumerate(pairs):
         whole[p] = corr_of_table(project_to_simplex(tables.sum(axis=0), max(float(rows.sum()), 1.0)))
@@ -343,7 +346,7 @@ def _mixture(
 
 
 def outline(schema: Schema, options: HybridOptions, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
-    """What will be measured."""
+    """Return what will be measured."""
     split, lines = split_columns(schema, options), plan(schema, options)
     wide = [int(public_bins(schema[schema.modelled[j]], options.bins).max()) + 1 for j in split.large]
     ranks = [_most_ranks(schema[schema.modelled[j]], options.ranks) for j in split.large]
@@ -367,7 +370,7 @@ def outline(schema: Schema, options: HybridOptions, allowance: Allowance, unit: 
 
 
 def _most_ranks(column: Column, most: int) -> int:
-    """Groups of a large column in tables of pairs, at most."""
+    """Return groups of a large column in tables of pairs, at most."""
     return min(column.value_cells, most) + column.size - column.value_cells
 
 

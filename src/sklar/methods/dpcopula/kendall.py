@@ -76,7 +76,7 @@ class KendallOptions(StagedOptions):
 
 
 def plan(schema: Schema, options: KendallOptions) -> tuple[PlannedLine, ...]:
-    """Margins and one vector of taus; empty if their noise is not set in advance."""
+    """Return margins and one vector of taus; empty if their noise is not set in advance."""
     return plan_stages(schema, options, TAUS)
 
 
@@ -108,7 +108,7 @@ def _ranked(evidence: Evidence[KendallOptions]) -> _Ranked:
 
 @remembered
 def _ask_taus(evidence: Evidence[KendallOptions]) -> Measure | None:
-    """The step that measures taus; None where there is nothing to compare."""
+    """Return the step that measures taus; None where there is nothing to compare."""
     setting = evidence.setting
     rows, options, columns = setting.rows, setting.options, tuple(setting.schema.modelled)
     if len(columns) < 2 or rows is None or rows < 2:
@@ -146,7 +146,8 @@ def compared_rows(options: KendallOptions, columns: int, rows: int, stage: Allow
 
 
 def tau_noise(feature: TauVector, stage: Allowance, unit: Unit, options: KendallOptions) -> Noise:
-    """The noise on every tau; as published, Lap(C(m, 2) Delta / epsilon2) with Delta = 4 / (n + 1) (Algorithm 5).
+    """Return the noise on every tau; as published, Lap(C(m, 2) Delta / epsilon2) with Delta = 4 / (n + 1) (Algorithm
+    5).
 
     That Delta is the paper's, for a row added to n (Lemma 4.1). Where rows are replaced a tau moves by 4 / n, more than
     Delta; but all C(m, 2) move by 4 floor(m^2 / 4) / n together, which from three columns on is at most 2/3 of
@@ -162,7 +163,7 @@ def tau_noise(feature: TauVector, stage: Allowance, unit: Unit, options: Kendall
 def correlations(
     taus: Floats, margins: tuple[Margin, ...], lookups: tuple[NDArray[np.int32], ...], options: KendallOptions
 ) -> Floats:
-    """The correlation matrix behind noisy taus."""
+    """Return the correlation matrix behind noisy taus."""
     first, second = np.triu_indices(len(margins), 1)
     ties = np.zeros(len(margins))
     if options.ties == "adjusted":
@@ -173,7 +174,7 @@ def correlations(
 def outline(
     schema: Schema, options: KendallOptions, allowance: Allowance, unit: Unit, rows: int
 ) -> tuple[Outline, ...]:
-    """What will be measured."""
+    """Return what will be measured."""
     m = len(schema.modelled)
     if m < 2 or rows < 2:
         return outline_stages(schema, options, allowance, unit, None)
@@ -185,7 +186,7 @@ def outline(
 
 
 def _codes(schema: Schema, margin: Margin, order: Order, rng: np.random.Generator) -> Ints:
-    """The base codes of a column in the order in which they are ranked."""
+    """Return the base codes of a column in the order in which they are ranked."""
     shuffled = order == "random" and not schema[margin.column].ordered
     return rng.permutation(margin.size) if shuffled else np.arange(margin.size)
 

@@ -79,7 +79,7 @@ def named_steps(stage_of: Callable[[Evidence[Any]], NamedStage]) -> MarginSteps:
 
 
 def outline_named(schema: Schema, allowance: Allowance, unit: Unit, name: MarginName) -> tuple[Outline, ...]:
-    """What will be measured of margins of this name, for people."""
+    """Return what will be measured of margins of this name, for people."""
     if name not in _TRANSFORMS:
         return outline_margins(schema, allowance, unit, margin_options(name))
     share, lines = allowance.part(1.0 / len(schema.modelled)), list[Outline]()
@@ -94,7 +94,7 @@ def outline_named(schema: Schema, allowance: Allowance, unit: Unit, name: Margin
 def _outlined(
     column: str, bins: NDArray[np.int32], share: Allowance, unit: Unit, name: MarginName
 ) -> tuple[int, Noise, float]:
-    """How many numbers of a column are measured, with which noise, in multiples of what."""
+    """Return how many numbers of a column are measured, with which noise, in multiples of what."""
     size = int(bins.max()) + 1
     if name not in _BASIS:
         cut = name == "structurefirst" and size > STRUCTURE_FIRST_RUNS
@@ -106,8 +106,8 @@ def _outlined(
 
 
 def public_bins(column: Column, most: int) -> NDArray[np.int32]:
-    """Bin of every base code: value cells of an ordered column in at most `most` runs of equal length, listed values of
-    a nominal one, which have no neighbours, each alone; `other` and null alone."""
+    """Return the bin of every base code: value cells of an ordered column in at most `most` runs of equal length,
+    listed values of a nominal one, which have no neighbours, each alone; `other` and null alone."""
     values = column.value_cells
     groups = min(values, most) if column.ordered else values
     lookup = np.empty(column.size, dtype=np.int32)
@@ -117,8 +117,8 @@ def public_bins(column: Column, most: int) -> NDArray[np.int32]:
 
 
 def rank_bins(column: Column, most: int, counts: Floats) -> NDArray[np.int32]:
-    """Bins for ranks: the public ones of an ordered column; those of a nominal one, whose ranks are places in its list,
-    are runs of values of about equal released counts."""
+    """Return bins for ranks: the public ones of an ordered column; those of a nominal one, whose ranks are places in
+    its list, are runs of values of about equal released counts."""
     values = column.value_cells
     if column.ordered or values <= most:
         return public_bins(column, most)
@@ -132,7 +132,7 @@ _BASIS = {"efpa": "cosine", "privelet": "haar"}
 
 
 def margin_options(name: MarginName) -> MarginOptions:
-    """How histograms of this name are measured and repaired."""
+    """Return how histograms of this name are measured and repaired."""
     if name == "density":
         return MarginOptions()
     return MarginOptions(repair="simplex", noise="gaussian" if name == "gaussian" else "laplace")
@@ -271,7 +271,7 @@ def _ask_structure_first(evidence: Evidence[Any], column: BinnedColumn) -> Step 
 
 
 def _runs(evidence: Evidence[Any], column: BinnedColumn) -> NDArray[np.int32]:
-    """The run of each bin; those of `other` and null stay alone."""
+    """Return the run of each bin; those of `other` and null stay alone."""
     starts = np.arange(column.values)
     if column.values > STRUCTURE_FIRST_RUNS:
         chosen = [

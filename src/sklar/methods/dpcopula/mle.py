@@ -68,7 +68,7 @@ class MleOptions(StagedOptions):
 
 
 def plan(schema: Schema, options: MleOptions) -> tuple[PlannedLine, ...]:
-    """Margins and one vector of correlations; empty if their noise is not set in advance."""
+    """Return margins and one vector of correlations; empty if their noise is not set in advance."""
     return plan_stages(schema, options, MEANS)
 
 
@@ -79,7 +79,7 @@ def ask(evidence: Evidence[MleOptions]) -> Step | None:
 
 @remembered
 def _ask_means(evidence: Evidence[MleOptions]) -> Measure | None:
-    """The step that measures correlations; None where there are none to measure.
+    """Return the step that measures correlations; None where there are none to measure.
 
     A public number of rows was found large enough before anything was charged. Where rows come and go their number is
     known with noise only, after the margins were paid for: too few leave the columns independent, with a warning.
@@ -174,7 +174,7 @@ def normal_scores(margin: Margin) -> NDArray[np.int32]:
 
 
 def outline(schema: Schema, options: MleOptions, allowance: Allowance, unit: Unit, rows: int) -> tuple[Outline, ...]:
-    """What will be measured."""
+    """Return what will be measured."""
     m = len(schema.modelled)
     if m < 2:
         return outline_stages(schema, options, allowance, unit, None)

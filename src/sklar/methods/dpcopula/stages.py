@@ -72,11 +72,11 @@ class StagedOptions:
         require_number("k", self.k, 1e-6, 1e6)
 
     def margin_stage(self, allowance: Allowance) -> Allowance:
-        """What the margins may spend."""
+        """Return what the margins may spend."""
         return allowance.part(self.k / (self.k + 1))
 
     def vector_stage(self, allowance: Allowance) -> Allowance:
-        """What the vector of correlations may spend."""
+        """Return what the vector of correlations may spend."""
         return allowance.part(1 / (self.k + 1))
 
 
@@ -104,14 +104,14 @@ def take_published(options: object, **own: object) -> None:
 
 
 def resolve_published(options: Published, budget: Budget) -> Published:
-    """The paper's noise is Laplace noise for a pure epsilon."""
+    """Return the options with the paper's noise: Laplace noise for a pure epsilon."""
     if options.published and not budget.pure:
         raise UsageError("published=True is for a pure epsilon, as in the paper: it needs delta = 0")
     return options
 
 
 def plan_stages(schema: Schema, options: StagedOptions, vector: str) -> tuple[PlannedLine, ...]:
-    """Margins and one vector of sums; empty if noise is not set in advance.
+    """Return margins and one vector of sums; empty if noise is not set in advance.
 
     EFPA's noise depends on how many frequencies were chosen, Privelet's vectors are coarse, and Laplace noise under a
     rho is not the plan's.
@@ -128,7 +128,7 @@ def plan_stages(schema: Schema, options: StagedOptions, vector: str) -> tuple[Pl
 
 
 def vector_noise(feature: TauVector | BlockMeans, stage: Allowance, unit: Unit, kind: NoiseName | None) -> Noise:
-    """The noise on every entry of the vector."""
+    """Return the noise on every entry of the vector."""
     l1, l2 = feature.sensitivity(unit)
     if kind == "laplace":
         return _laplace_within(stage, l1=l1, l2=l2)
@@ -138,7 +138,7 @@ def vector_noise(feature: TauVector | BlockMeans, stage: Allowance, unit: Unit, 
 
 
 def _laplace_within(allowance: Allowance, *, l1: float, l2: float) -> Noise:
-    """Discrete Laplace noise of scale b for one vector.
+    """Return discrete Laplace noise of scale b for one vector.
 
     Pure: epsilon = l1 / b. Under a rho: (l1 / b) tanh(l2 / (2 b)) <= l1 l2 / (2 b^2).
     """
@@ -154,7 +154,7 @@ OutlinedVector = tuple[str, Noise, float, int]
 def outline_stages(
     schema: Schema, options: StagedOptions, allowance: Allowance, unit: Unit, vector: OutlinedVector | None
 ) -> tuple[Outline, ...]:
-    """What will be measured; the noise of the vector is stated in rows moved: times rows."""
+    """Return what will be measured; the noise of the vector is stated in rows moved: times rows."""
     lines = outline_named(schema, options.margin_stage(allowance), unit, options.margins)
     if vector is None:
         return lines
@@ -167,7 +167,7 @@ def outline_stages(
 
 
 def correlation_matrix(values: Floats, columns: int, repair: Repair) -> Floats:
-    """The correlation matrix with these entries above its diagonal, repaired where noise left none."""
+    """Return the correlation matrix with these entries above its diagonal, repaired where noise left none."""
     matrix = np.eye(columns)
     matrix[np.triu_indices(columns, 1)] = np.clip(values, -1, 1)
     matrix = matrix + np.triu(matrix, 1).T

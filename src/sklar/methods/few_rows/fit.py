@@ -142,7 +142,7 @@ def few_rows_steps(stage_of: Callable[[Evidence[Any]], FewRowsStage]) -> FewRows
 
     @remembered
     def ask_star_again(evidence: Evidence[Any]) -> Measure | None:
-        """A second star from what was left."""
+        """Return a second star from what was left."""
         more = shares(evidence).star - stage(evidence).opening.star
         return None if first_star(evidence) is None else _star_step(stage(evidence), more, layout(evidence), STAR_AGAIN)
 
@@ -154,7 +154,7 @@ def few_rows_steps(stage_of: Callable[[Evidence[Any]], FewRowsStage]) -> FewRows
 
     @remembered
     def latents(evidence: Evidence[Any]) -> tuple[Latent, ...]:
-        """Scored columns; the star orders the levels of nominal ones, which then join the pairs."""
+        """Return scored columns; the star orders the levels of nominal ones, which then join the pairs."""
         at, seen = layout(evidence), star(evidence)
         orders = zip(at.nominal, _orders(at, seen), strict=True) if seen is not None else ()
         return at.scored + tuple(value_latent(j, at.margins[j], None, found.order) for j, found in orders)

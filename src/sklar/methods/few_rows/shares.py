@@ -44,18 +44,18 @@ class FewRowsShares:
 
 
 def correlation_noise(allowance: Allowance, unit: Unit, rows: float, scores: int) -> float:
-    """Noise of one correlation if the whole allowance went to the pairs of `scores` scores."""
+    """Return noise of one correlation if the whole allowance went to the pairs of `scores` scores."""
     return pairs_noise(allowance, unit, scores).std_on(PAIRS_RESOLUTION) / max(rows, 1.0)
 
 
 def pairs_noise(allowance: Allowance, unit: Unit, scores: int) -> Noise:
-    """Noise of one sum if the whole allowance goes to the pairs of `scores` scores."""
+    """Return noise of one sum if the whole allowance goes to the pairs of `scores` scores."""
     pairs = max(scores * (scores - 1) / 2, 1.0)
     return allowance.sum_noise(l1=unit.l1 * pairs, l2=unit.l1 * sqrt(pairs))
 
 
 def opening_shares(noise: float, target: bool, scored_share: float = 1.0) -> FewRowsShares:
-    """Shares of margins and star; the rest waits until the star is known, or goes to pairs without a target.
+    """Return shares of margins and star; the rest waits until the star is known, or goes to pairs without a target.
 
     Without one, sums measure only the part `scored_share` of all pairs, at the same part of the price of all; and the
     less they measure, the more precise they must be. On 500 rows of compas (half of the pairs, epsilon 1) sums
@@ -87,10 +87,10 @@ def closing_shares(opened: FewRowsShares, strength: float, noise: float, scored_
 
 
 def gain_of_pairs(noise: float, scored_share: float) -> float:
-    """Which part of what pairs may have at most they get; `noise` and `scored_share` as in `opening_shares`."""
+    """Return which part of what pairs may have at most they get; `noise` and `scored_share` as in `opening_shares`."""
     return scored_share * ease_in(noise / max(scored_share, 1e-3), NOISE_WITHOUT_GAIN, NOISE_WITH_FULL_GAIN)
 
 
 def ease_in(noise: float, hard: float, easy: float) -> float:
-    """0 where noise is above `hard`, 1 below `easy`, linear in its logarithm between."""
+    """Return 0 where noise is above `hard`, 1 below `easy`, linear in its logarithm between."""
     return min(1.0, max(0.0, log(hard / max(noise, 1e-300)) / log(hard / easy)))

@@ -131,7 +131,7 @@ def _has_three_columns(table: SoftTable) -> bool:
 
 
 def _own_strengths(draft: Calibration, alone: int, cells: np.ndarray, weights: np.ndarray) -> Floats:
-    """Return prior strengths of the first tables by how far they are from a model that was calibrated without them.
+    """Return the prior strengths of the first tables by how far they are from a model that was calibrated without them.
 
     The excess e = |y - m|^2 - f s^2, over 1 - |m|^2, estimates 1 / c of one table; e has variance 2 f s^4 + 4 s^2 e.
     The estimate is shrunk towards the mean of all tables, weighted by precision (empirical Bayes).

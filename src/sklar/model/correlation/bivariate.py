@@ -23,7 +23,7 @@ MIN_UNTIED_SHARE = 1e-3
 
 
 def bivariate_normal_cdf(h: ArrayLike, k: ArrayLike, corr: ArrayLike) -> Floats:
-    """P(X <= h, Y <= k) for standard normals with the given correlation, by Owen's T function.
+    """Return P(X <= h, Y <= k) for standard normals with the given correlation, by Owen's T function.
 
     Phi2(h, k; r) = (Phi(h) + Phi(k)) / 2 - T(h, (k - r h) / (h s)) - T(k, (h - r k) / (k s)) - b, with
     s = sqrt(1 - r^2) and b = 1/2 where h k < 0, or h k = 0 and h + k < 0 (Owen 1956). At |r| = 1 the Frechet bounds.
@@ -52,26 +52,27 @@ def _tamed(score: Floats) -> Floats:
 
 
 def _slope(h: Floats, k: Floats, r: Floats, s: Floats) -> Floats:
-    """(k - r h) / (h s), with its limit of one sign or the other at h = 0."""
+    """Return (k - r h) / (h s), with its limit of one sign or the other at h = 0."""
     slope = (k - r * h) / (h * s)
     return np.nan_to_num(np.where(h == 0, np.copysign(np.inf, k), slope), nan=0.0, posinf=np.inf, neginf=-np.inf)
 
 
 def bivariate_normal_density(h: ArrayLike, k: ArrayLike, corr: ArrayLike) -> Floats:
-    """Density of standard normals with the given correlation, |corr| < 1: the derivative of Phi2(h, k; r) by r."""
+    """Return the density of standard normals with the given correlation, |corr| < 1: the derivative of Phi2(h, k; r) by
+    r."""
     h, k, r = (np.asarray(x, dtype=np.float64) for x in (h, k, corr))
     rest = (1.0 - r) * (1.0 + r)
     return np.exp(-(h * h + k * k - 2 * h * k * r) / (2 * rest)) / (2 * np.pi * np.sqrt(rest))
 
 
 def frechet_bounds(p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats]:
-    """Least and largest joint probability of two events of probabilities p and q."""
+    """Return the least and largest joint probability of two events of probabilities p and q."""
     p, q = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     return np.maximum(p + q - 1.0, 0.0), np.minimum(p, q)
 
 
 def solve_latent_corr(h: ArrayLike, k: ArrayLike, joint: ArrayLike) -> Floats:
-    """The correlation r with Phi2(h, k; r) = joint, for all pairs of normal scores at once; never fails.
+    """Return the correlation r with Phi2(h, k; r) = joint, for all pairs of normal scores at once; never fails.
 
     With r = sin(t), Phi2 = Phi(h) Phi(k) + (1 / 2 pi) int_0^t exp(-(h^2 + k^2 - 2 h k sin u) / (2 cos^2 u)) du, which
     rises strictly in t (Drezner and Wesolowsky 1990). Newton steps in t use the integrand as the slope and are kept
@@ -138,7 +139,7 @@ def _first_angle(h: Floats, k: Floats, joint: Floats) -> Floats:
 
 
 def corr_from_tau(tau: ArrayLike, ties: ArrayLike = 0.0, other_ties: ArrayLike = 0.0) -> Floats:
-    """corr = sin(pi/2 t), t = tau / sqrt((1 - ties) (1 - other ties)), kept within [-1, 1].
+    """Return corr = sin(pi/2 t), t = tau / sqrt((1 - ties) (1 - other ties)), kept within [-1, 1].
 
     Without ties this is Greiner's relation tau = (2/pi) arcsin(corr), exact for Gaussian copulas. For two columns cut
     at their medians (ties 1/2 each) it is exact again: P(both high) = 1/4 + arcsin(corr) / (2 pi) gives
@@ -151,7 +152,7 @@ def corr_from_tau(tau: ArrayLike, ties: ArrayLike = 0.0, other_ties: ArrayLike =
 
 
 def corr_of_table(table: Floats) -> float:
-    """The correlation behind a two-way table of probabilities over ranks, by its tau-a and its ties.
+    """Return the correlation behind a two-way table of probabilities over ranks, by its tau-a and its ties.
 
     tau-a = 2 sum p_ij (mass below in both - mass below in the first and above in the second), by prefix sums.
     """
@@ -163,7 +164,7 @@ def corr_of_table(table: Floats) -> float:
 
 
 def tie_share(margin: Margin, lookup: NDArray[np.integer]) -> float:
-    """Probability that two independent rows fall into the same group: the sum of squared group masses."""
+    """Return the probability that two independent rows fall into the same group: the sum of squared group masses."""
     mass = np.bincount(lookup, margin.dense())
     return float(mass @ mass)
 
@@ -182,7 +183,7 @@ def rank_groups(margin: Margin, most: int) -> Ints:
 
 
 def truncated_normal(runs: Runs, mean: Floats, scale: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Standard normals w with mean + scale w inside the intervals, and the log-probability of the intervals.
+    """Return the standard normals w with mean + scale w inside the intervals, and the log-probability of the intervals.
 
     The step of the sampler of Geweke, Hajivassiliou and Keane (GHK): correlated normals are drawn one after the other,
     each from its distribution given the earlier ones, cut to its intervals; the probability of the intervals is the

@@ -31,7 +31,8 @@ def nearest_correlation(
     rounds: int = 4,
     weights: Floats | None = None,
 ) -> Floats:
-    """A positive definite correlation matrix as near as possible to a symmetric matrix, whose diagonal is ignored.
+    """Return a positive definite correlation matrix as near as possible to a symmetric matrix, whose diagonal is
+    ignored.
 
     Near in the Frobenius norm or, with weights, in sqrt(sum_ij w_i w_j (X_ij - G_ij)^2): with s = sqrt(w) the matrix
     s_i s_j X_ij is the one nearest to s_i s_j G_ij among those with the diagonal w, the same problem.
@@ -53,7 +54,7 @@ def nearest_correlation(
 
 
 def _fill(target: Floats, goal: Floats, floor: float, tolerance: float, free: Mask | None, rounds: int) -> Floats:
-    """The nearest matrix, with free entries taken from the last result in each round."""
+    """Return the nearest matrix, with free entries taken from the last result in each round."""
     found = _lift(_nearest(target, goal, tolerance), floor)
     unknown = np.zeros(target.shape, dtype=bool) if free is None else free & ~np.eye(len(target), dtype=bool)
     for _ in range(rounds if unknown.any() else 0):
@@ -64,7 +65,7 @@ def _fill(target: Floats, goal: Floats, floor: float, tolerance: float, free: Ma
 
 
 def _goal(size: int, weights: Floats | None) -> Floats:
-    """The diagonal of the scaled problem: the weights, with an average of 1."""
+    """Return the diagonal of the scaled problem: the weights, with an average of 1."""
     if weights is None:
         return np.ones(size)
     kept = np.maximum(np.nan_to_num(weights), MIN_RELATIVE_WEIGHT * max(float(np.nan_to_num(weights).max()), 1e-300))
@@ -72,13 +73,14 @@ def _goal(size: int, weights: Floats | None) -> Floats:
 
 
 def clipped_correlation(matrix: ArrayLike, *, floor: float = MIN_EIGENVALUE) -> Floats:
-    """Negative eigenvalues raised to a small number, then scaled to a unit diagonal (Rousseeuw, Molenberghs 1993)."""
+    """Return negative eigenvalues raised to a small number, then scaled to a unit diagonal (Rousseeuw, Molenberghs
+    1993)."""
     target = clean_correlations(matrix)
     return target if len(target) < 2 or is_definite(target, floor) else _lift(target, floor)
 
 
 def clean_correlations(matrix: ArrayLike) -> Floats:
-    """A symmetric matrix of finite numbers in [-1, 1] with a unit diagonal."""
+    """Return a symmetric matrix of finite numbers in [-1, 1] with a unit diagonal."""
     given = np.nan_to_num(np.array(matrix, dtype=np.float64), nan=0.0, posinf=1.0, neginf=-1.0)
     target = np.clip(np.clip(given, -1, 1) / 2 + np.clip(given, -1, 1).T / 2, -1.0, 1.0)
     np.fill_diagonal(target, 1.0)
@@ -86,7 +88,7 @@ def clean_correlations(matrix: ArrayLike) -> Floats:
 
 
 def is_definite(matrix: Floats, floor: float) -> bool:
-    """Whether all eigenvalues are above the floor, by trying a Cholesky factorization."""
+    """Return whether all eigenvalues are above the floor, by trying a Cholesky factorization."""
     shifted = matrix.copy()
     np.fill_diagonal(shifted, matrix.diagonal() - floor)
     try:
@@ -99,7 +101,8 @@ def is_definite(matrix: Floats, floor: float) -> bool:
 def alternating_projections(
     matrix: Floats, goal: Floats, tolerance: float = 1e-9, steps: int = _MOST_PROJECTIONS
 ) -> Floats:
-    """Higham's method: project on positive semidefinite matrices (with Dykstra's correction), then set the diagonal."""
+    """Return Higham's method: project on positive semidefinite matrices (with Dykstra's correction), then set the
+    diagonal."""
     found, correction = matrix, np.zeros_like(matrix)
     for _ in range(steps):
         shifted = found - correction
@@ -125,7 +128,7 @@ def _nearest(target: Floats, goal: Floats, tolerance: float) -> Floats:
 
 
 def _lift(matrix: Floats, floor: float) -> Floats:
-    """Eigenvalues of at least `floor` and a unit diagonal."""
+    """Return eigenvalues of at least `floor` and a unit diagonal."""
     values, vectors = _eigen(matrix)
     lifted = (vectors * np.maximum(values, 2 * floor)) @ vectors.T
     scale = 1.0 / np.sqrt(np.maximum(lifted.diagonal(), floor))
@@ -217,14 +220,15 @@ def _direction(point: _Point, accuracy: float) -> Floats:
 
 
 def _split(point: _Point) -> tuple[Floats, Floats, Floats]:
-    """Eigenvectors of positive and other eigenvalues, and the divided differences l_i / (l_i - l_j) between them."""
+    """Return eigenvectors of positive and other eigenvalues, and the divided differences l_i / (l_i - l_j) between
+    them."""
     positive = point.values > 0
     above, below = point.values[positive], point.values[~positive]
     return point.vectors[:, positive], point.vectors[:, ~positive], above[:, None] / (above[:, None] - below)
 
 
 def _hessian(point: _Point, h: Floats) -> Floats:
-    """diag(P (W * (P' Diag(h) P)) P'), W = 1 on positive pairs, 0 on other pairs, divided differences between.
+    """Return diag(P (W * (P' Diag(h) P)) P'), W = 1 on positive pairs, 0 on other pairs, divided differences between.
 
     The larger block of the two is avoided: W for the positives equals 1 - W for the others.
     """
@@ -246,7 +250,7 @@ def _hessian_diagonal(point: _Point) -> Floats:
 
 
 def _eigen(matrix: Floats) -> tuple[Floats, Floats]:
-    """Eigenvalues and eigenvectors; a matrix that the solver gives up on is shaken a little."""
+    """Return eigenvalues and eigenvectors; a matrix that the solver gives up on is shaken a little."""
     symmetric = (matrix + matrix.T) / 2
     for shake in (0.0, 1e-12, 1e-9, 1e-6):
         with suppress(np.linalg.LinAlgError):

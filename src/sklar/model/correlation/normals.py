@@ -32,7 +32,7 @@ def factor_of(corr: Floats) -> Floats:
 def latent_blocks(
     factor: Floats, rows: int, rng: np.random.Generator, *, balanced: bool = False, entries: int = BLOCK_ENTRIES
 ) -> Iterator[tuple[slice, Singles]]:
-    """Blocks of normal vectors: the rows of the block, and one line of the array per column.
+    """Yield blocks of normal vectors: the rows of the block, and one line of the array per column.
 
     The lower triangular factor of the correlation matrix is given. Balanced, each tall block is turned so that its
     sample means are 0 and its sample correlations those of the model.
@@ -61,13 +61,14 @@ def _draws(width: int, height: int, rng: np.random.Generator, pool: ThreadPoolEx
 
 
 def _whitening(centred: Singles) -> Floats:
-    """The lower triangular matrix that turns draws of mean 0 into ones whose sample covariance is the identity."""
+    """Return the lower triangular matrix that turns draws of mean 0 into ones whose sample covariance is the
+    identity."""
     spread = (centred @ centred.T).astype(np.float64) / centred.shape[1]
     return np.linalg.inv(np.linalg.cholesky(spread))
 
 
 def _product(lower: Floats, draws: Singles) -> Singles:
-    """lower @ draws in the memory of the draws: half the work of a full product, since half of `lower` is 0."""
+    """Return lower @ draws in the memory of the draws: half the work of a full product, since half of `lower` is 0."""
     from scipy.linalg.blas import strmm  # pyright: ignore[reportAttributeAccessIssue]
 
     triangle = np.asfortranarray(lower, dtype=np.float32)

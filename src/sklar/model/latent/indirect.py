@@ -88,7 +88,7 @@ class World:
     seen: Mask | None = None
 
     def stretch(self, first: int | None = None) -> float:
-        """How much longer than their scores the coordinates on the sphere of the first latents (or all) are."""
+        """Return how much longer than their scores the coordinates on the sphere of the first latents (or all) are."""
         energy = self.energy[:first]
         return float(np.sqrt(len(energy) / energy.sum())) if len(energy) else 1.0
 
@@ -96,7 +96,8 @@ class World:
 def make_world(
     latents: Sequence[Latent], share: Floats, rng: np.random.Generator, present: Floats | None = None
 ) -> World:
-    """Common random numbers for latents in classes of the given shares, each present with the given probability."""
+    """Return common random numbers for latents in classes of the given shares, each present with the given
+    probability."""
     size = len(latents)
     counts = np.maximum(np.rint(share * SIMULATED_ROWS).astype(np.int64), 2 * size + 50)
     scores = [place_scores(latent.edges) for latent in latents]
@@ -115,7 +116,7 @@ def make_world(
 
 
 def simulate_scores(world: World, normals: ClassNormals) -> Floats:
-    """Scores of simulated rows, draws x d; values of null cells score 0, as in the lookups."""
+    """Return scores of simulated rows, draws x d; values of null cells score 0, as in the lookups."""
     z = normals.place(world.noise, world.classes)
     out = np.empty_like(z)
     null_rows: dict[int, Mask] = {}
@@ -131,7 +132,7 @@ def simulate_scores(world: World, normals: ClassNormals) -> Floats:
 
 
 def on_sphere(scores: Floats) -> Floats:
-    """Rows scaled to length sqrt(d); rows of zeros stay."""
+    """Return rows scaled to length sqrt(d); rows of zeros stay."""
     length = np.sqrt((scores**2).sum(axis=1, keepdims=True))
     return scores * (np.sqrt(scores.shape[1]) / np.maximum(length, 1e-9))
 
@@ -150,14 +151,15 @@ class _Parameters:
 def fit_normals(
     latents: Sequence[Latent], share: Floats, basis: Basis, moments: Moments, rng: np.random.Generator
 ) -> ClassNormals:
-    """The normals whose simulated rows reproduce the released sums, shrunken against their noise."""
+    """Return the normals whose simulated rows reproduce the released sums, shrunken against their noise."""
     return _meet(make_world(latents, share, rng), share, basis, moments)
 
 
 def fit_correlations(
     latents: Sequence[Latent], present: Floats, pairs: Moment, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Correlations of the latents behind released products of pairs, and the variances that the noise gives them.
+    """Return correlations of the latents behind released products of pairs, and the variances that the noise gives
+    them.
 
     Each is present (not null) with a probability; a null scores 0, for any values of the other columns. The products
     are means of two coordinates on the sphere.
@@ -169,7 +171,7 @@ def fit_correlations(
 
 
 def _meet(world: World, share: Floats, basis: Basis, moments: Moments) -> ClassNormals:
-    """Parameters moved until the simulated sums meet the released ones."""
+    """Return parameters moved until the simulated sums meet the released ones."""
     latents = world.latents
     size, contrasts = len(latents), basis.scores.shape[1]
     shifts, differences = np.zeros((contrasts, size)), np.zeros((contrasts, size, size))
@@ -185,7 +187,7 @@ def _normals(share: Floats, basis: Basis, at: _Parameters, latents: Sequence[Lat
 
 
 def _move(world: World, basis: Basis, moments: Moments, at: _Parameters, scores: Floats) -> _Parameters:
-    """One step: the residual of each released moment, divided by its slope, shrunken."""
+    """Return one step: the residual of each released moment, divided by its slope, shrunken."""
     points, slopes = on_sphere(scores), _pair_slopes(world)
     moved = replace(at, shifts=_move_shifts(world, basis, moments, at.shifts, scores))
     if (pairs := moments.pairs) is not None:

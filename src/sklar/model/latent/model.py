@@ -37,13 +37,13 @@ class LatentNormalModel:
         return max(1, round(self.rows))
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows."""
+        """Return independent rows."""
         classes = rng.choice(len(self.normals.share), size=rows, p=self.normals.share)
         z = self.normals.place(rng.standard_normal((rows, self.normals.size)), classes)
         return self.codes_of(self._uniforms(z), classes, [rng.random(rows) for _ in self.margins])
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows whose class sizes, margins and correlations follow the model as closely as whole rows allow."""
+        """Return rows whose class sizes, margins and correlations follow the model as closely as whole rows allow."""
         steps = (np.arange(rows) + rng.random()) / max(rows, 1)
         classes = rng.permutation(np.searchsorted(np.cumsum(self.normals.share)[:-1], steps, side="right"))
         noise = rng.standard_normal((rows, self.normals.size))
@@ -56,7 +56,8 @@ class LatentNormalModel:
         return self.codes_of(u, classes, spread)
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
-        """Rows for a condition: the class is drawn, then the latents by the sampler of Geweke, Hajivassiliou and Keane.
+        """Return rows for a condition: the class is drawn, then the latents by the sampler of Geweke, Hajivassiliou and
+        Keane.
 
         Latents of conditioned columns come first, each from its normal distribution given the earlier ones, cut to the
         allowed intervals; what no latent decides is drawn from margins cut to the sets.
@@ -73,7 +74,7 @@ class LatentNormalModel:
         return propose
 
     def row_proposals(self, first: Sequence[int]) -> RowProposals:
-        """Rows with known codes, each its own, in the same way."""
+        """Return rows with known codes, each its own, in the same way."""
         places = [_places_of_codes(latent, self.margins[latent.column].size) for latent in self.latents]
         order = np.array(sorted(range(self.normals.size), key=lambda i: self.latents[i].column not in first), np.int64)
         factors = [np.linalg.cholesky((f @ f.T)[np.ix_(order, order)]) for f in self.normals.factors]
@@ -99,7 +100,7 @@ class LatentNormalModel:
         return propose
 
     def codes_of(self, u: Floats, classes: Ints, spread: list[Floats]) -> Codes:
-        """Base codes from uniforms of the latents, classes, and uniforms for all that no latent decides."""
+        """Return base codes from uniforms of the latents, classes, and uniforms for all that no latent decides."""
         out = np.empty((len(u), len(self.margins)), np.int32, order="F")
         for j, margin in enumerate(self.margins):
             if self.classes is not None and j == self.classes.column:
@@ -113,12 +114,13 @@ class LatentNormalModel:
         return out
 
     def null_marker(self, latent: Latent) -> int | None:
-        """Position of the latent that decides whether this latent's column is null."""
+        """Return the position of the latent that decides whether this latent's column is null."""
         markers = (k for k, other in enumerate(self.latents) if other.marks_null and other.column == latent.column)
         return next(markers, None)
 
     def null_rows(self, latent: Latent, u: Floats, spread: Floats) -> Mask:
-        """Where a column is null: as its null latent says, else (a rare or all but certain null) independently."""
+        """Return where a column is null: as its null latent says, else (a rare or all but certain null)
+        independently."""
         if latent.null < 0:
             return np.zeros(len(u), np.bool_)
         marker = self.null_marker(latent)
@@ -133,7 +135,7 @@ class LatentNormalModel:
         return u
 
     def _even_uniforms(self, z: Floats, rng: np.random.Generator) -> Floats:
-        """Uniforms by rank: (rank + jitter) / rows. Values are ranked among the rows that are not null."""
+        """Return uniforms by rank: (rank + jitter) / rows. Values are ranked among the rows that are not null."""
         u = np.empty_like(z)
         for i, latent in sorted(enumerate(self.latents), key=lambda pair: not pair[1].marks_null):
             marker = None if latent.marks_null else self.null_marker(latent)
@@ -143,7 +145,7 @@ class LatentNormalModel:
 
 
 def codes_in_classes(margin: Margin, classes: Classes, drawn: Ints, u: Floats) -> Ints:
-    """Base codes of the target: inside each class by the margin."""
+    """Return base codes of the target: inside each class by the margin."""
     dense = margin.dense()
     out = np.empty(len(drawn), np.int64)
     for k in range(classes.count):
@@ -162,7 +164,7 @@ def _even_steps(rows: int, rng: np.random.Generator) -> Floats:
 
 
 def _even_within(group: Ints | Floats, rng: np.random.Generator, z: Floats | None = None) -> Floats:
-    """Uniforms that are even inside each group, in the order of z or, without it, in any."""
+    """Return uniforms that are even inside each group, in the order of z or, without it, in any."""
     u = np.empty(len(group))
     for k in np.unique(group):
         rows = np.flatnonzero(group == k)
@@ -173,7 +175,8 @@ def _even_within(group: Ints | Floats, rng: np.random.Generator, z: Floats | Non
 
 
 def _places_of_codes(latent: Latent, size: int) -> Ints:
-    """The place along the axis of each base code; -1 for one that the axis says nothing of, and for the unknown one."""
+    """Return the place along the axis of each base code; -1 for one that the axis says nothing of, and for the unknown
+    one."""
     if latent.marks_null:  # value, or null
         return np.append(np.where(np.arange(size) == latent.order[1], 1, 0), UNKNOWN_CODE)
     places = np.full(size + 1, UNKNOWN_CODE)
@@ -182,14 +185,14 @@ def _places_of_codes(latent: Latent, size: int) -> Ints:
 
 
 def _own_runs(model: LatentNormalModel, i: int, place: Ints) -> Runs:
-    """For each row the interval of z of its place, or all of it."""
+    """Return for each row the interval of z of its place, or all of it."""
     edges = model.normals.quantile(model.latents[i].edges, i)
     low = np.where(place >= 0, edges[place], -np.inf)
     return Runs(low=low[None], high=np.where(place >= 0, edges[np.minimum(place + 1, len(edges) - 1)], np.inf)[None])
 
 
 def _own_classes(model: LatentNormalModel, known: Codes, rng: np.random.Generator) -> Ints:
-    """The class of each row: that of its target where it is known, else drawn."""
+    """Return the class of each row: that of its target where it is known, else drawn."""
     drawn = rng.choice(len(model.normals.share), size=len(known), p=model.normals.share)
     if model.classes is None:
         return drawn
@@ -212,7 +215,7 @@ def _cuts(model: LatentNormalModel, allowed: Mapping[int, Mask]) -> dict[int, Ru
 
 
 def _places(latent: Latent, mask: Mask, margin: Margin) -> Mask:
-    """Places along the axis that the set allows."""
+    """Return places along the axis that the set allows."""
     if not latent.marks_null:
         return mask[latent.order] & (np.diff(latent.edges) > 0)
     null = int(latent.order[1])
@@ -220,12 +223,13 @@ def _places(latent: Latent, mask: Mask, margin: Margin) -> Mask:
 
 
 def _has_values(margin: Margin, mask: Mask, null: int) -> bool:
-    """Whether the set has a value of some mass other than null."""
+    """Return whether the set has a value of some mass other than null."""
     return bool(np.delete(mask & (margin.dense() > 0), null).any())
 
 
 def _restricted_margins(model: LatentNormalModel, allowed: Mapping[int, Mask]) -> tuple[Margin, ...]:
-    """Margins cut to the sets; not where a set holds values and nulls that no latent decides: those come as ever."""
+    """Return margins cut to the sets; not where a set holds values and nulls that no latent decides: those come as
+    ever."""
     margins = list(model.margins)
     for column, mask in allowed.items():
         margins[column] = restrict(margins[column], mask)
@@ -237,7 +241,7 @@ def _restricted_margins(model: LatentNormalModel, allowed: Mapping[int, Mask]) -
 
 
 def _class_shares(model: LatentNormalModel, inside: tuple[Margin, ...]) -> Floats:
-    """Probability of each class given the set of the target."""
+    """Return the probability of each class given the set of the target."""
     if model.classes is None:
         return model.normals.share
     masses = [margins[model.classes.column].dense() for margins in (inside, model.margins)]
@@ -249,7 +253,7 @@ def _class_shares(model: LatentNormalModel, inside: tuple[Margin, ...]) -> Float
 def _cut_latents(
     model: LatentNormalModel, classes: Ints, cuts: dict[int, Runs], spread: list[Floats], rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Latents with the conditioned ones inside their intervals, and the log-weights."""
+    """Return latents with the conditioned ones inside their intervals, and the log-weights."""
     normals = model.normals
     order = np.array([*cuts, *(i for i in range(normals.size) if i not in cuts)], dtype=np.int64)
     noise = rng.standard_normal((len(classes), normals.size))

@@ -40,7 +40,7 @@ class ClassNormals:
         return self.means.shape[1]
 
     def place(self, noise: Floats, classes: Ints) -> Floats:
-        """Latents from standard normals (rows x d) and the class of each row."""
+        """Return latents from standard normals (rows x d) and the class of each row."""
         out = np.empty_like(noise)
         for k in range(len(self.share)):
             rows = classes == k
@@ -48,14 +48,14 @@ class ClassNormals:
         return out
 
     def uniform(self, z: Floats, latent: int) -> Floats:
-        """Values of one latent -> uniforms, by its distribution over the rows in which it is read."""
+        """Return values of one latent -> uniforms, by its distribution over the rows in which it is read."""
         u = np.zeros_like(z)
         for share, mean in zip(self.seen[:, latent], self.means[:, latent], strict=True):
             u += share * ndtr((z - mean) / self.within[latent])
         return np.clip(u, 0.0, 1.0)
 
     def quantile(self, u: Floats, latent: int) -> Floats:
-        """Inverse of `uniform` by bisection; 0 and 1 go to minus and plus infinity."""
+        """Return the inverse of `uniform` by bisection; 0 and 1 go to minus and plus infinity."""
         low, high = np.full(u.shape, -40.0), np.full(u.shape, 40.0)
         for _ in range(60):
             middle = (low + high) / 2
@@ -67,7 +67,7 @@ class ClassNormals:
 def class_normals(
     share: Floats, scores: Floats, shifts: Floats, pooled: Floats, differences: Floats, marked: Sequence[Marked] = ()
 ) -> ClassNormals:
-    """Normals from moments.
+    """Return normals from moments.
 
     With standardized class variables c (mean 0, covariance I), E[c_m z] = shifts[m] gives class means c_k' shifts; the
     covariance inside class k is  pooled - shifts' shifts + sum_m c_km differences[m],  made positive definite with the
@@ -97,7 +97,7 @@ def class_normals(
 
 
 def _shares_seen(normals: ClassNormals, marked: Sequence[Marked]) -> Floats:
-    """Class shares among rows that are not null, by Bayes' rule, for the latents of columns with a marker."""
+    """Return class shares among rows that are not null, by Bayes' rule, for the latents of columns with a marker."""
     seen = normals.seen.copy()
     for pair in marked:
         threshold = normals.quantile(np.array([pair.present]), pair.marker)
@@ -107,7 +107,7 @@ def _shares_seen(normals: ClassNormals, marked: Sequence[Marked]) -> Floats:
 
 
 def shrink_normal(noisy: Floats, variance: Floats) -> Floats:
-    """Posterior means under one normal prior: noisy * t / (t + variance), averaged over t by likelihood.
+    """Return the posterior means under one normal prior: noisy * t / (t + variance), averaged over t by likelihood.
 
     The rule of Efron and Morris (1973) with a log-uniform prior on t, so that a few entries cannot claim much.
     """
@@ -115,7 +115,7 @@ def shrink_normal(noisy: Floats, variance: Floats) -> Floats:
 
 
 def shrink_spike_slab(noisy: Floats, variance: Floats) -> Floats:
-    """Posterior means under (1 - w) delta_0 + w N(0, t), averaged over w and t by likelihood.
+    """Return the posterior means under (1 - w) delta_0 + w N(0, t), averaged over w and t by likelihood.
 
     Johnstone and Silverman (2004), with a normal slab and a flat prior over a grid of w and log t.
     """
@@ -123,7 +123,8 @@ def shrink_spike_slab(noisy: Floats, variance: Floats) -> Floats:
 
 
 def shrink_mixture(noisy: Floats, variance: Floats, weight: Floats, spreads: Floats, shares: Sequence[float]) -> Floats:
-    """Posterior means of e, where noisy = weight * e + noise, e ~ (1 - w) delta_0 + w N(0, t); w, t averaged over."""
+    """Return posterior means of e, where noisy = weight * e + noise, e ~ (1 - w) delta_0 + w N(0, t); w, t averaged
+    over."""
     if not noisy.size:
         return noisy
     logs: list[float] = []
@@ -141,7 +142,8 @@ def shrink_mixture(noisy: Floats, variance: Floats, weight: Floats, spreads: Flo
 
 
 def shrink_factors(noisy: Floats, variance: float, slopes: Floats) -> Floats:
-    """A symmetric matrix of correlations with zero diagonal: factors above the noise, then spike and slab on the rest.
+    """Return a symmetric matrix of correlations with zero diagonal: factors above the noise, then spike and slab on the
+    rest.
 
     `noisy * slopes` carries noise of equal variance v, whose largest eigenvalue is about 2 sqrt(v d); an eigenvalue x
     above that edge is lowered to sqrt(x^2 - 4 v d) (Gavish and Donoho, 2017).
@@ -157,7 +159,7 @@ def shrink_factors(noisy: Floats, variance: float, slopes: Floats) -> Floats:
 
 
 def whitened(noise: Floats) -> Floats:
-    """Rows of noise with a mean of exactly 0 and covariance I, when there are enough rows: less chance, same
+    """Return rows of noise with a mean of exactly 0 and covariance I, when there are enough rows: less chance, same
     distribution."""
     rows, size = noise.shape
     if rows <= 2 * size:
@@ -168,14 +170,14 @@ def whitened(noise: Floats) -> Floats:
 
 
 def symmetric(upper: Floats, size: int) -> Floats:
-    """The symmetric matrix with zero diagonal whose upper triangle, row by row, is given."""
+    """Return the symmetric matrix with zero diagonal whose upper triangle, row by row, is given."""
     out = np.zeros((size, size))
     out[np.triu_indices(size, 1)] = upper
     return out + out.T
 
 
 def nearby_correlation(matrix: Floats, floor: float = 1e-2) -> Floats:
-    """A correlation matrix with eigenvalues of about `floor` or more: lift the eigenvalues, rescale, repeat."""
+    """Return a correlation matrix with eigenvalues of about `floor` or more: lift the eigenvalues, rescale, repeat."""
     fixed = np.clip((matrix + matrix.T) / 2, -0.99, 0.99)
     np.fill_diagonal(fixed, 1.0)
     for _ in range(20 if len(fixed) else 0):

@@ -37,17 +37,18 @@ class Latent:
     null: int = -1
 
     def codes_at(self, u: Floats) -> Ints:
-        """Base code that owns each uniform."""
+        """Return the base code that owns each uniform."""
         return self.order[self.places_at(u)]
 
     def places_at(self, u: Floats) -> Ints:
-        """Place along the axis that owns each uniform; places without mass own nothing."""
+        """Return the place along the axis that owns each uniform; places without mass own nothing."""
         last = int(np.searchsorted(self.edges, self.edges[-1], side="left")) - 1
         return np.clip(np.searchsorted(self.edges, u, side="right") - 1, 0, last)
 
 
 def value_latent(column: int, margin: Margin, null: int | None, order: Ints | None = None) -> Latent:
-    """The axis of a column's values in the given order (by default that of the codes), conditional on not null."""
+    """Return the axis of a column's values in the given order (by default that of the codes), conditional on not
+    null."""
     codes = np.arange(margin.size) if order is None else order
     codes = codes[codes != null] if null is not None else codes
     mass = margin.dense()[codes]
@@ -57,7 +58,7 @@ def value_latent(column: int, margin: Margin, null: int | None, order: Ints | No
 
 
 def null_latent(column: int, margin: Margin, null: int) -> Latent | None:
-    """The axis of null against not null, or None when one of them is too rare to learn about."""
+    """Return the axis of null against not null, or None when one of them is too rare to learn about."""
     probability = float(margin.dense()[null])
     if not MIN_NULL_PROBABILITY < probability < 1 - MIN_NULL_PROBABILITY:
         return None
@@ -77,14 +78,15 @@ class Marked:
 
 
 def marked_columns(latents: Sequence[Latent]) -> tuple[Marked, ...]:
-    """All columns whose nulls have a latent of their own."""
+    """Return all columns whose nulls have a latent of their own."""
     markers = {latent.column: (i, float(latent.edges[1])) for i, latent in enumerate(latents) if latent.marks_null}
     values = [(i, x.column) for i, x in enumerate(latents) if not x.marks_null and x.column in markers]
     return tuple(Marked(values=i, marker=markers[column][0], present=markers[column][1]) for i, column in values)
 
 
 def place_scores(edges: Floats) -> Floats:
-    """Scores of the places along an axis: E[z | place] for a standard normal z, scaled to variance 1, within [-3, 3].
+    """Return scores of the places along an axis: E[z | place] for a standard normal z, scaled to variance 1, within
+    [-3, 3].
 
     Scaling gives a column of two values as much say on the sphere as a continuous one.
     """
@@ -97,12 +99,13 @@ def place_scores(edges: Floats) -> Floats:
 
 
 def normal_density(edges: Floats) -> Floats:
-    """Standard normal density at the quantiles of `edges`."""
+    """Return the standard normal density at the quantiles of `edges`."""
     return np.exp(-0.5 * ndtri(np.clip(edges, 1e-300, 1 - 1e-16)) ** 2) / np.sqrt(2 * np.pi)
 
 
 def score_lookup(latent: Latent, size: int) -> NDArray[np.int32]:
-    """Fixed-point normal score of every base code; codes that are not on the axis score 0, or as all but null."""
+    """Return fixed-point normal score of every base code; codes that are not on the axis score 0, or as all but
+    null."""
     scores = np.rint(place_scores(latent.edges) * (1 << SCORE_BITS)).astype(np.int32)
     lookup = np.full(size, scores[0] if latent.marks_null else 0, np.int32)
     lookup[latent.order] = scores

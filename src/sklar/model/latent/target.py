@@ -53,7 +53,7 @@ class Basis:
     spread: Floats
 
     def turn(self, of_contrasts: Floats) -> Floats:
-        """Covariances with the contrasts (first axis) -> covariances with the standardized variables."""
+        """Return covariances with the contrasts (first axis) -> covariances with the standardized variables."""
         scale = np.sqrt(self.spread).reshape(-1, *[1] * (of_contrasts.ndim - 1))
         return np.tensordot(self.rotate.T, of_contrasts, axes=1) / scale
 
@@ -63,7 +63,7 @@ NO_BASIS = Basis(contrasts=np.zeros((1, 0)), scores=np.zeros((1, 0)), rotate=np.
 
 
 def target_classes(column: int, margin: Margin, nominal: bool) -> Classes | None:
-    """Classes of the target by its released margin; None if it is all but constant.
+    """Return classes of the target by its released margin; None if it is all but constant.
 
     Each of the few heavy codes is a class and the rest share one. An ordered target with many values is cut in two.
     """
@@ -81,7 +81,8 @@ def target_classes(column: int, margin: Margin, nominal: bool) -> Classes | None
 
 
 def contrast_vectors(count: int) -> Floats:
-    """Unit vectors of the classes: -1, +1 for two, else the corners of a regular simplex (count x (count - 1))."""
+    """Return the unit vectors of the classes: -1, +1 for two, else the corners of a regular simplex (count x (count -
+    1))."""
     if count == 2:
         return np.array([[-1.0], [1.0]])
     centred = np.eye(count) - 1.0 / count
@@ -91,7 +92,7 @@ def contrast_vectors(count: int) -> Floats:
 
 
 def contrast_lookups(classes: Classes) -> tuple[tuple[Ints, ...], int]:
-    """(lookups, bits): fixed-point contrasts of every base code, rounded toward zero so that norms stay at most 1."""
+    """Return (lookups, bits): fixed-point contrasts of every base code, rounded toward zero: norms stay at most 1."""
     bits = 0 if classes.count == 2 else CONTRAST_BITS
     fixed = np.trunc(contrast_vectors(classes.count) * (1 << bits)).astype(np.int64)
     return tuple(line[classes.of_code] for line in fixed.T), bits
@@ -148,7 +149,7 @@ def order_levels(
 
 
 def shrunken_effects(covariance: Floats, mass: Floats, variance: float) -> Floats:
-    """Posterior means of E[c | level], where cov(c, level) = mass * effect + noise."""
+    """Return posterior means of E[c | level], where cov(c, level) = mass * effect + noise."""
     return shrink_mixture(covariance, np.full(len(mass), variance), mass, _SLAB_VARIANCES, SLAB_SHARES)
 
 

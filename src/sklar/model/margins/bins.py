@@ -88,7 +88,7 @@ class BinLayout:
 
 
 def lay_out_column(column: Column) -> BinLayout:
-    """The public layout of a modelled column."""
+    """Return the public layout of a modelled column."""
     values = column.value_cells
     width, candidate, unit = np.ones(values), np.zeros(values, dtype=bool), False
     coarse = whole = np.arange(values)
@@ -119,7 +119,7 @@ def lay_out_column(column: Column) -> BinLayout:
 
 
 def with_unit(layout: BinLayout, column: Column, unit: Unit | None) -> BinLayout:
-    """The layout of a column whose numbers are multiples of a unit: no bin of its cuts through one of them."""
+    """Return the layout of a column whose numbers are multiples of a unit: no bin of its cuts through one of them."""
     if unit is None or not isinstance(column, Integer | Real):
         return layout
     anchor = anchors(column, unit)
@@ -129,7 +129,8 @@ def with_unit(layout: BinLayout, column: Column, unit: Unit | None) -> BinLayout
 
 
 def with_weights(layout: BinLayout, weight: Floats) -> BinLayout:
-    """The layout whose value codes are as wide as what they hold weighs; the density is smooth relative to that."""
+    """Return the layout whose value codes are as wide as what they hold weighs; the density is smooth relative to
+    that."""
     if not weight.sum() > 0:
         return layout
     width = np.maximum(weight / weight.sum(), LEAST_WIDTH)
@@ -137,14 +138,16 @@ def with_weights(layout: BinLayout, weight: Floats) -> BinLayout:
 
 
 def numbers_weigh(grid: Grid, parts: Mapping[Unit | None, float]) -> Floats:
-    """What each cell of a grid stands for if these parts of the numbers are multiples of these units (None: any)."""
+    """Return what each cell of a grid stands for if these parts of the numbers are multiples of these units (None:
+    any)."""
     first = grid.starts.astype(np.float64)
     stop = np.append(first[1:], float(grid.stop))
     return np.sum([part * weigh_multiples(first, stop, unit) for unit, part in parts.items()], axis=0)
 
 
 def unless_crowded(layout: BinLayout, lookup: Ints, counts: Floats) -> BinLayout:
-    """The layout for the fits: without the halves next to zero, unless the first histogram found many values there."""
+    """Return the layout for the fits: without the halves next to zero, unless the first histogram found many values
+    there."""
     halves = np.bincount(layout.whole[np.unique(layout.coarse, return_index=True)[1]])
     bins = lookup[: layout.values]
     near = np.unique(bins[(layout.whole == np.argmax(halves)) & ~layout.candidate])
@@ -153,12 +156,14 @@ def unless_crowded(layout: BinLayout, lookup: Ints, counts: Floats) -> BinLayout
 
 
 def first_lookup(layout: BinLayout) -> Ints:
-    """Bin of every base code in the first histogram: coarse cells, then candidates, then `other` and null."""
+    """Return the bin of every base code in the first histogram: coarse cells, then candidates, then `other` and
+    null."""
     return _with_atoms(layout, layout.coarse, np.flatnonzero(layout.candidate))
 
 
 def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float, lumps: Collection[int] = ()) -> Ints:
-    """Bin of every base code in the second histogram: heavy cells cut in parts that hold `part_mass` or more.
+    """Return the bin of every base code in the second histogram: heavy cells cut in parts that hold `part_mass` or
+    more.
 
     Light cells are counted in blocks that hold half of it, whose noise is that of one cell for any length: where
     rows are few, these are a few bins of about equal mass. Atoms are value codes kept as cells of their own; `mass` is
@@ -187,7 +192,8 @@ def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float,
 
 
 def find_lumps(layout: BinLayout, lookup: Ints, counts: Floats, sigma: float) -> dict[int, float]:
-    """Coarse cells that are denser than both of their neighbours, by more than noise explains, and by how many rows.
+    """Return coarse cells that are denser than both of their neighbours, by more than noise explains, and by how many
+    rows.
 
     Values that are top-coded, censored or typed in by habit stand on one number inside such a cell. The bar is what
     the largest of that number of differences of two noisy counts rarely exceeds.
@@ -207,7 +213,7 @@ def find_lumps(layout: BinLayout, lookup: Ints, counts: Floats, sigma: float) ->
 
 
 def lump_values(layout: BinLayout, lumps: Mapping[int, float], lookup: Ints, counts: Floats, sigma: float) -> Ints:
-    """The value that each lump stands on, where the second histogram shows it.
+    """Return the value that each lump stands on, where the second histogram shows it.
 
     If a lump of m rows stands on value v, the count of v is m higher than without: all values of the cell being equally
     likely a priori, the probability of v is proportional to exp(m count_v / sigma^2). One above 1/2 is taken.
@@ -227,14 +233,14 @@ def lump_values(layout: BinLayout, lumps: Mapping[int, float], lookup: Ints, cou
 
 
 def coarse_counts(layout: BinLayout, lookup: Ints, counts: Floats) -> Floats:
-    """The count of each coarse cell in the first histogram, without the candidates, which it counts apart."""
+    """Return the count of each coarse cell in the first histogram, without the candidates, which it counts apart."""
     free = np.flatnonzero(~layout.candidate)
     cell, seen = np.unique(np.stack([layout.coarse[free], lookup[free]]), axis=1)
     return np.bincount(cell, counts[seen], minlength=int(layout.coarse[-1]) + 1).astype(np.float64)
 
 
 def _blocks(mass: Floats, least: float) -> Ints:
-    """The first cell of the block of each: itself, but light neighbours share one until it holds `least`.
+    """Return the first cell of the block of each: itself, but light neighbours share one until it holds `least`.
 
     Where a light run goes on to an end, beyond cells that hold as much, it is a tail: blocks of 1, 2, 4, ... outwards.
     """
@@ -253,7 +259,7 @@ def _blocks(mass: Floats, least: float) -> Ints:
 
 
 def joint_labels(layout: BinLayout, finer: Ints | None) -> Ints:
-    """Labels of the value codes whose runs refine both histograms."""
+    """Return labels of the value codes whose runs refine both histograms."""
     if finer is None:
         return layout.coarse
     both = layout.coarse * (int(finer.max()) + 1) + finer[: layout.values]
@@ -272,7 +278,8 @@ def _parts(mass: Floats, part_mass: float, most: int) -> Floats:
 
 
 def cell_starts(layout: BinLayout, labels: Ints, atoms: Ints) -> Ints:
-    """First base code of every cell of a density: runs of equal labels, atoms and the codes after the values alone.
+    """Return first base code of every cell of a density: runs of equal labels, atoms and the codes after the values
+    alone.
 
     An atom is the first of the codes that are counted together with one value.
     """
@@ -288,7 +295,7 @@ def cell_starts(layout: BinLayout, labels: Ints, atoms: Ints) -> Ints:
 
 
 def heavy_values(layout: BinLayout, counts: Floats, sigma: float, coarse_counts: Floats) -> Ints:
-    """Values that exceed the noise and the rest of their coarse cell: at most MAX_ATOMS, heaviest first, sorted.
+    """Return values that exceed the noise and the rest of their coarse cell: at most MAX_ATOMS, heaviest first, sorted.
 
     A value is kept if its excess over the mean of its cell is above sigma (sqrt(2 ln size) + 1.5): the largest of
     `size` Gaussian draws rarely gets there. Noisy counts are of all value codes, with noise `sigma`, and of the coarse
@@ -302,7 +309,7 @@ def heavy_values(layout: BinLayout, counts: Floats, sigma: float, coarse_counts:
 
 
 def significant_candidates(layout: BinLayout, lookup: Ints, counts: Floats, sigma: float) -> Ints:
-    """Candidates whose bin of the first histogram exceeds the noise, sorted."""
+    """Return candidates whose bin of the first histogram exceeds the noise, sorted."""
     candidates = np.flatnonzero(layout.candidate)
     if not len(candidates):
         return candidates
@@ -313,14 +320,15 @@ def significant_candidates(layout: BinLayout, lookup: Ints, counts: Floats, sigm
 
 
 def _zero_at(column: Integer | Real | Datetime) -> int:
-    """Where zero is a bound: 0 below, -1 above; 1 if it is none."""
+    """Return where zero is a bound: 0 below, -1 above; 1 if it is none."""
     if isinstance(column, Datetime):
         return 1
     return 0 if column.lower == 0 else -1 if column.upper == 0 else 1
 
 
 def _coarse_cells(width: Floats, zero: int) -> Floats:
-    """Coarse cell of every code: 32 equal widths, 0 to 31, and a fraction for the halves of the one next to zero."""
+    """Return coarse cell of every code: 32 equal widths, 0 to 31, and a fraction for the halves of the one next to
+    zero."""
     start = np.concatenate([[0.0], np.cumsum(width)[:-1]]) / width.sum()
     place = np.clip(start * COARSE_CELLS + 1e-9, 0, COARSE_CELLS - 1e-9)
     cell = np.floor(place)
@@ -346,7 +354,7 @@ def _with_atoms(layout: BinLayout, labels: Ints, atoms: Ints) -> Ints:
 
 
 def _cut(counted: Mask, parts: int) -> Ints:
-    """Part (0, 1, ...) of each code of a run; all hold about equal numbers of its counted codes."""
+    """Return the part (0, 1, ...) of each code of a run; all hold about equal numbers of its counted codes."""
     rank = np.cumsum(counted) - counted
     total = max(int(counted.sum()), 1)
     part = np.minimum(np.floor(rank * parts / total + 1e-9).astype(np.int64), parts - 1)
@@ -354,7 +362,8 @@ def _cut(counted: Mask, parts: int) -> Ints:
 
 
 def anchors(column: Integer | Real, unit: Unit) -> Ints:
-    """The value code that each value code is counted with: the one that holds the multiple nearest to its middle.
+    """Return the value code that each value code is counted with: the one that holds the multiple nearest to its
+    middle.
 
     Where that number is a declared value or a bound, which is a code of its own, it is the next one that holds any.
     """

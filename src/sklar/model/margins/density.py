@@ -68,7 +68,7 @@ def fit_density(
     rare: Mask | None = None,
     null: int | None = None,
 ) -> Floats:
-    """Probabilities of the cells of a column.
+    """Return probabilities of the cells of a column.
 
     The population's counts are base * exp(theta); observed bins are sums of the rows' counts plus Gaussian noise.
     Along the chain theta has a Student-t prior on first differences or a Gaussian one on second or third differences.
@@ -100,7 +100,7 @@ def fit_density(
 
 
 def _missing(observations: Sequence[Observation], k: int, null: int, total: KnownTotal) -> tuple[float, float]:
-    """The expected number of missing values and its standard deviation, from bins that hold nothing else."""
+    """Return the expected number of missing values and its standard deviation, from bins that hold nothing else."""
     counts, sigma = seen_alone(observations, k)
     expected = expected_missing(float(counts[null]), float(sigma[null]), total.rows)
     return expected, float(sigma[null]) if np.isfinite(sigma[null]) else 0.0
@@ -128,7 +128,7 @@ def _fit_chain(support: CellSupport, observations: Sequence[Observation], total:
 
 
 def _rough_counts(likelihood: Likelihood, support: CellSupport, counts: Floats, sigma: Floats) -> Floats:
-    """A first estimate of the counts, from which only the size of the rows' own scatter is taken.
+    """Return a first estimate of the counts, from which only the size of the rows' own scatter is taken.
 
     The likelihood is of noise alone; it starts from the counts of cells where they were counted alone, with `sigma`.
     """
@@ -144,7 +144,7 @@ def _rough_counts(likelihood: Likelihood, support: CellSupport, counts: Floats, 
 
 
 def _scan(likelihood: Likelihood, support: CellSupport, kind: DensityKind, start: Floats) -> list[Mode]:
-    """Modes over a grid of strengths, from the middle outwards until the evidence has clearly dropped."""
+    """Return modes over a grid of strengths, from the middle outwards until the evidence has clearly dropped."""
     structure = smooth(support.position, support.chained, kind.order, kind.heavy)
     grid = _STRENGTHS[kind.order]
     middle = len(grid) // 2
@@ -182,7 +182,7 @@ def _cells_to_keep(observations: Sequence[Observation], k: int, rare: Mask | Non
 
 
 def _restrict(seen: Observation, keep: Mask) -> Observation:
-    """The observation of the kept cells; bins that hold none of them are left out."""
+    """Return the observation of the kept cells; bins that hold none of them are left out."""
     parent = seen.parent[keep]
     used = np.unique(parent[parent >= 0])
     number = np.full(len(seen.counts) + 1, -1, dtype=np.int64)  # the last entry stands for parent -1
@@ -191,7 +191,7 @@ def _restrict(seen: Observation, keep: Mask) -> Observation:
 
 
 def fit_levels(counts: Floats, sigma: Floats, rows: float, rows_sigma: float) -> Floats:
-    """Probabilities of levels from one noisy count each, averaged over prior strengths by evidence.
+    """Return probabilities of levels from one noisy count each, averaged over prior strengths by evidence.
 
     Counts are (rows / k) exp(theta); theta ~ N(mean, 1/strength), mean wide. Never fails: the result is a distribution.
     The noise of a level, `sigma`, is infinite where there is no count; `rows_sigma` is 0 when the number is public.
@@ -250,7 +250,7 @@ def _evaluate(problem: _Problem, theta: Floats) -> _Point:
 
 
 def _mode(problem: _Problem, theta: Floats) -> tuple[Floats, float]:
-    """Damped Gauss-Newton; returns the mode and the Laplace evidence of the strength, up to a constant."""
+    """Return damped Gauss-Newton; returns the mode and the Laplace evidence of the strength, up to a constant."""
     point, log_det = _evaluate(problem, theta), inf
     for _ in range(_ROUNDS):
         gradient = point.pull + problem.strength * point.theta - problem.shared * point.theta.sum()

@@ -37,7 +37,7 @@ class Histogram:
 
 
 def pool_total(histograms: Sequence[Histogram], before: KnownTotal) -> KnownTotal:
-    """The number of rows by inverse variance: every histogram sums to it, with bins * sigma^2 of noise."""
+    """Return the number of rows by inverse variance: every histogram sums to it, with bins * sigma^2 of noise."""
     if before.sigma == 0:
         return before
     weight, value = before.sigma**-2.0, before.rows * before.sigma**-2.0
@@ -57,7 +57,8 @@ def fit_cells(
     total: KnownTotal,
     more: Sequence[Observation] = (),
 ) -> Floats:
-    """Probability of every cell (a run of base codes from its start) by smooth density, given all histograms.
+    """Return the probability of every cell (a run of base codes from its start) by smooth density, given all
+    histograms.
 
     Atoms are value codes that are cells of their own and outside the smooth chain. More may be known of the cells.
     """
@@ -72,12 +73,13 @@ def fit_cells(
 
 
 def chained_cells(layout: BinLayout, starts: Ints, atoms: Ints) -> Mask:
-    """Which cells are part of the smooth chain: ordered ones that are neither atoms nor codes after the values."""
+    """Return which cells are part of the smooth chain: ordered ones that are neither atoms nor codes after the
+    values."""
     return (starts < layout.values) & ~np.isin(starts, atoms) & layout.ordered
 
 
 def observe(starts: Ints, size: int, seen: Histogram) -> Observation:
-    """A histogram in terms of cells: bins that cut through a cell are added up until none does."""
+    """Return a histogram in terms of cells: bins that cut through a cell are added up until none does."""
     widths = np.diff(np.append(starts, size))
     if len(seen.counts) == size:  # one bin per base code, so a cell is the sum of its own
         sigma = seen.sigma * np.sqrt(widths)
@@ -98,12 +100,12 @@ def observe(starts: Ints, size: int, seen: Histogram) -> Observation:
 
 
 def repair_counts(seen: Histogram, total: KnownTotal, repair: str) -> Floats:
-    """Probability of every bin of one histogram by a simple repair: "simplex" or "clip"."""
+    """Return the probability of every bin of one histogram by a simple repair: "simplex" or "clip"."""
     return project_to_simplex(seen.counts, total.rows) if repair == "simplex" else clip_and_normalize(seen.counts)
 
 
 def spread(name: str, layout: BinLayout, lookup: Ints, mass: Floats, cuts: Ints | None = None) -> Margin:
-    """The margin that spreads the mass of each group over its base codes in proportion to their widths.
+    """Return the margin that spreads the mass of each group over its base codes in proportion to their widths.
 
     Cells of the margin are the runs of codes of one group, (nearly) one width and one label of `cuts` (of the value
     codes), so every released lookup that the groups and the cuts refine is constant on them.

@@ -50,7 +50,7 @@ class _Expected:
     inside: Floats
 
     def counts(self, parts: Floats, rows: float) -> Floats:
-        """Rows that a part of one, of each unit (column), brings to each class, if the parts are about so."""
+        """Return rows that a part of one, of each unit (column), brings to each class, if the parts are about so."""
         whole = self.weight @ parts
         per = np.where(whole > MIN_CELL_WEIGHT, self.mass / np.maximum(whole, MIN_CELL_WEIGHT), 0.0)
         return rows * np.tensordot(per, self.inside, axes=1)
@@ -76,12 +76,13 @@ class Rounding:
         return any(part < 1.0 for part in self.heaping.values())
 
     def weights(self, grid: Grid) -> Floats:
-        """What each cell of the column's grid stands for: the masses of cells are a smooth density times these."""
+        """Return what each cell of the column's grid stands for: the masses of cells are a smooth density times
+        these."""
         rest = max(1.0 - sum(self.heaping.values()), 0.0)
         return numbers_weigh(grid, {**({self.base: rest} if rest > MIN_REST_SHARE else {}), **self.heaping})
 
     def on(self, margin: Margin) -> Margin:
-        """A margin that was fitted with these weights, which says how numbers inside its cells are rounded."""
+        """Return a margin that was fitted with these weights, which says how numbers inside its cells are rounded."""
         heaping = tuple((float(unit), part) for unit, part in self.heaping.items() if part > 0)
         return replace(margin, decimals=self.decimals, heaping=heaping)
 
@@ -89,7 +90,7 @@ class Rounding:
 def find_rounding(
     margin: Margin, column: Integer | Real, found: Fraction | None, seen: tuple[UnitSearch, Floats, float], rows: float
 ) -> Rounding:
-    """The unit of a column's numbers, which was found before, and the significant heaping.
+    """Return the unit of a column's numbers, which was found before, and the significant heaping.
 
     Args:
         margin: A smooth margin.
@@ -113,7 +114,7 @@ def _decimal(digits: int | None) -> Fraction | None:
 def find_heaping(
     margin: Margin, grid: Grid, base: Fraction | None, seen: tuple[UnitSearch, Floats, float], rows: float
 ) -> dict[Fraction, float]:
-    """Units that parts of the numbers are multiples of, and these parts, where they are significant.
+    """Return units that parts of the numbers are multiples of, and these parts, where they are significant.
 
     Units join one by one, the one that explains most first.
     """
@@ -149,7 +150,7 @@ def _expect(margin: Margin, grid: Grid, units: list[Fraction | None], search: Un
 
 
 def _fit(expected: _Expected, chosen: list[int], counts: Floats, spread: Floats, rows: float) -> tuple[float, Floats]:
-    """(chi-square, parts) of the chosen units that explain the counts best."""
+    """Return (chi-square, parts) of the chosen units that explain the counts best."""
     from scipy.optimize import nnls  # not at import time: scipy.optimize is slow to load
 
     some = replace(expected, weight=expected.weight[:, chosen], inside=expected.inside[:, :, chosen])

@@ -72,7 +72,7 @@ class Likelihood:
 
 
 def likelihood_of(support: CellSupport, observations: Sequence[Observation], total: KnownTotal) -> Likelihood:
-    """All observed bins, and the total as one more bin that holds every cell."""
+    """Return all observed bins, and the total as one more bin that holds every cell."""
     k, rows = len(support.width), max(total.rows, 1.0)
     finest = min((float(seen.sigma.min()) for seen in observations if len(seen.sigma)), default=1.0)
     # A total without noise would be infinitely heavy; a twentieth of the finest noise is as good.
@@ -89,7 +89,8 @@ def likelihood_of(support: CellSupport, observations: Sequence[Observation], tot
 
 
 def log_base(support: CellSupport, total: KnownTotal) -> Floats:
-    """Log counts under the base measure: chained cells share theirs by width, every other cell gets an average one."""
+    """Return log counts under the base measure: chained cells share theirs by width, every other cell gets an average
+    one."""
     k, chain = len(support.width), support.chained
     base = np.full(k, 1.0 / k)
     width = np.maximum(support.width[chain], 1e-12 * max(float(support.width[chain].sum()), 1e-300))
@@ -98,7 +99,7 @@ def log_base(support: CellSupport, total: KnownTotal) -> Floats:
 
 
 def with_sampling(likelihood: Likelihood, counts: Floats) -> tuple[Likelihood, Floats]:
-    """The likelihood of the population behind the rows, and the sampling covariance of the rows' own counts.
+    """Return the likelihood of the population behind the rows, and the sampling covariance of the rows' own counts.
 
     Rows are a multinomial draw around the population's counts c, so a bin scatters by its noise and by the rows:
     y ~ N(A c, S + A C A'), C = diag(c) - c c' / n. C is held fixed at a first estimate of the cells' counts, and the
@@ -114,7 +115,7 @@ def with_sampling(likelihood: Likelihood, counts: Floats) -> tuple[Likelihood, F
 
 
 def expected_rows(likelihood: Likelihood, sampling: Floats, counts: Floats) -> Floats:
-    """Expected counts of the rows themselves, given the population's counts and what was observed of the rows.
+    """Return expected counts of the rows themselves, given the population's counts and what was observed of the rows.
 
     E[rows | y] = c + C A' (S + A C A')^-1 (y - A c): the smooth density where noise hides the rows, the observed counts
     where it does not. Clipped at 0.
@@ -124,7 +125,8 @@ def expected_rows(likelihood: Likelihood, sampling: Floats, counts: Floats) -> F
 
 
 def seen_alone(observations: Sequence[Observation], k: int) -> tuple[Floats, Floats]:
-    """Inverse-variance mean count and its standard deviation for each cell, from bins that hold only that cell.
+    """Return the inverse-variance mean count and its standard deviation for each cell, from bins that hold only that
+    cell.
 
     Cells never seen alone have count 0 and an infinite standard deviation.
     """
@@ -188,7 +190,7 @@ def _evaluate(likelihood: Likelihood, structure: PriorStructure, strength: float
 
 
 def _prior(structure: PriorStructure, strength: float, term: Floats) -> tuple[float, Floats]:
-    """Minus log density of the terms (up to a constant) and the precision of its quadratic majorizer."""
+    """Return minus log density of the terms (up to a constant) and the precision of its quadratic majorizer."""
     if not structure.heavy:
         return 0.5 * strength * float(term @ term), np.full(len(term), strength)
     df = DEGREES_OF_FREEDOM
@@ -197,7 +199,7 @@ def _prior(structure: PriorStructure, strength: float, term: Floats) -> tuple[fl
 
 
 def _normalizer(structure: PriorStructure, strength: float, k: int) -> float:
-    """Minus log of the prior's normalizing constant."""
+    """Return minus log of the prior's normalizing constant."""
     m = len(structure.terms)
     out = -0.5 * (m * log(strength) + structure.log_norm) + 0.5 * k * log(2.0 * pi)
     if structure.heavy:
@@ -219,7 +221,7 @@ def _slopes(likelihood: Likelihood, structure: PriorStructure, point: _Point) ->
 
 
 def _precision(structure: PriorStructure, bend: Floats) -> Floats:
-    """D' diag(bend) D; Student-t terms are first differences, so theirs is tridiagonal along the chain."""
+    """Return d' diag(bend) D; Student-t terms are first differences, so theirs is tridiagonal along the chain."""
     if not structure.heavy:
         return bend[0] * structure.penalty
     left, right = structure.chain[:-1], structure.chain[1:]
@@ -234,7 +236,7 @@ def _precision(structure: PriorStructure, bend: Floats) -> Floats:
 def _descend(
     likelihood: Likelihood, structure: PriorStructure, strength: float, point: _Point, step: Floats, decrement: float
 ) -> tuple[_Point, bool]:
-    """A damped step; done when the predicted or achieved gain is small."""
+    """Return a damped step; done when the predicted or achieved gain is small."""
     size = min(1.0, MAX_LOG_STEP / max(float(-step.min()), 1e-12))
     while size > 1e-3:
         after = _evaluate(likelihood, structure, strength, point.theta - size * step)

@@ -49,20 +49,20 @@ class Margin:
         object.__setattr__(self, "mass", mass if abs(total - 1.0) < _ROUNDING else mass / total)
 
     def widths(self) -> Ints:
-        """Number of base codes in each cell."""
+        """Return the number of base codes in each cell."""
         return np.diff(self.starts, append=self.size)
 
     def dense(self) -> Floats:
-        """Probability of every base code."""
+        """Return the probability of every base code."""
         widths = self.widths()
         return np.repeat(self.mass / widths, widths)
 
     def edges(self) -> Floats:
-        """Cumulative probability at the cell borders: 0 first, exactly 1 last."""
+        """Return the cumulative probability at the cell borders: 0 first, exactly 1 last."""
         return cumulative(self.mass)
 
     def ppf(self, u: ArrayLike) -> Ints:
-        """The base code whose share of [0, 1) holds u; codes without mass are never returned."""
+        """Return the base code whose share of [0, 1) holds u; codes without mass are never returned."""
         u = np.asarray(u, dtype=np.float64)
         edges, widths = self.edges(), self.widths()
         last = int(np.flatnonzero(self.mass)[-1])
@@ -73,7 +73,7 @@ class Margin:
 
 
 def u_edges(margin: Margin) -> Floats:
-    """Borders of every base code on the u scale: code c owns [edges[c], edges[c+1])."""
+    """Return borders of every base code on the u scale: code c owns [edges[c], edges[c+1])."""
     widths = margin.widths()
     edges = margin.edges()
     offset = np.arange(margin.size) - np.repeat(margin.starts, widths)
@@ -84,7 +84,7 @@ def u_edges(margin: Margin) -> Floats:
 
 
 def margin_from_dense(column: str, probabilities: Floats, tolerance: float = 1e-9) -> Margin:
-    """A margin from one probability per base code; neighbours equal up to `tolerance` share a cell."""
+    """Return a margin from one probability per base code; neighbours equal up to `tolerance` share a cell."""
     p = np.asarray(probabilities, dtype=np.float64)
     change = np.abs(np.diff(p)) > tolerance * np.maximum(p[1:], p[:-1])
     starts = np.concatenate([[0], np.flatnonzero(change) + 1])
@@ -92,12 +92,12 @@ def margin_from_dense(column: str, probabilities: Floats, tolerance: float = 1e-
 
 
 def restrict(margin: Margin, allowed: Mask) -> Margin:
-    """The margin given that the base code is one of the allowed."""
+    """Return the margin given that the base code is one of the allowed."""
     return margin_from_dense(margin.column, np.where(allowed, margin.dense(), 0.0))
 
 
 def cumulative(mass: Floats) -> Floats:
-    """Cumulative share at the borders of masses of any sum: 0 first, exactly 1 last."""
+    """Return the cumulative share at the borders of masses of any sum: 0 first, exactly 1 last."""
     edges = np.concatenate([[0.0], np.cumsum(mass)])
     edges /= edges[-1]
     return edges

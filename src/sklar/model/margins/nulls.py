@@ -17,7 +17,10 @@ _GRID_POINTS = 400
 
 
 def expected_missing(count: float, sigma: float, rows: float) -> float:
-    """E[x | count] for count ~ N(x, sigma^2), 0 <= x <= rows prior x^(PRIOR_POWER - 1); 0 if nothing was counted."""
+    """Return E[x | count] for count ~ N(x, sigma^2), 0 <= x <= rows and prior x^(PRIOR_POWER - 1).
+
+    It is 0 if nothing was counted.
+    """
     if not np.isfinite(sigma):
         return 0.0
     if count > CERTAIN_SIGMAS * sigma:

@@ -43,7 +43,7 @@ class PriorStructure:
 
 
 def smooth(position: Floats, chained: Mask, order: int, heavy: bool = False) -> PriorStructure:
-    """A discrete version of the penalty integral of (d^order theta / dx^order)^2 on irregular spacing.
+    """Return a discrete version of the penalty integral of (d^order theta / dx^order)^2 on irregular spacing.
 
     Divided differences of the given order, squared and weighted by the local spacing; the strength multiplies it. For
     orders 1, 2 and 3 the limit of infinite strength is a uniform, exponential and Gaussian density. Cells outside the
@@ -60,7 +60,7 @@ def smooth(position: Floats, chained: Mask, order: int, heavy: bool = False) -> 
 
 
 def _free_polynomials(widths: list[Floats], k: int) -> Floats:
-    """Orthonormal basis of what the differences do not see: integrating 1, once per gap, undoes them."""
+    """Return orthonormal basis of what the differences do not see: integrating 1, once per gap, undoes them."""
     columns = []
     for degree in range(len(widths)):
         column = np.ones(k - degree)
@@ -96,7 +96,7 @@ class DensityAxis:
     shift: float | None = None
 
     def forward(self, t: Floats) -> Floats:
-        """Position on the axis."""
+        """Return the position on the axis."""
         return t if self.shift is None else np.log1p(t / self.shift) / np.log1p(1.0 / self.shift)
 
 

@@ -15,7 +15,7 @@ _MIN_MASS = 1e-300
 
 
 def tilt_cells(layout: BinLayout, starts: Ints, mass: Floats, chained: Mask) -> tuple[Ints, Floats]:
-    """(starts, mass) of cells, those that are wide and sloping cut in parts; the mass of every cell stays.
+    """Return (starts, mass) of cells, those that are wide and sloping cut in parts; the mass of every cell stays.
 
     Args:
         layout: The column.
@@ -41,7 +41,8 @@ def tilt_cells(layout: BinLayout, starts: Ints, mass: Floats, chained: Mask) -> 
 
 
 def agreed_slopes(left: Floats, right: Floats, mass: Floats) -> Floats:
-    """Slope of the log-density in each cell: the smaller of those to its two neighbours, 0 where they disagree.
+    """Return the slope of the log-density in each cell: the smaller of those to its two neighbours, 0 where they
+    disagree.
 
     An outermost cell has one neighbour, which is used where the density rises inwards; else its mode may well lie
     inside, and a slope would push it to the bound.
@@ -55,7 +56,7 @@ def agreed_slopes(left: Floats, right: Floats, mass: Floats) -> Floats:
 
 
 def _parts(layout: BinLayout, rising: Floats, cell: tuple[int, int], slope: float) -> tuple[Ints, Floats]:
-    """First codes of about PARTS_PER_CELL equal parts of a cell, none cut through a number, and their masses."""
+    """Return first codes of about PARTS_PER_CELL equal parts of a cell, none cut through a number, and their masses."""
     start, end = cell
     low, high = rising[start], rising[end]
     cuts = (

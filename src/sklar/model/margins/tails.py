@@ -60,7 +60,7 @@ class Beside:
 
 
 def with_tails(support: CellSupport, observations: Sequence[Observation], total: KnownTotal, mass: Floats) -> Floats:
-    """The fitted masses with both tails replaced by their posterior means; the cells between make room."""
+    """Return the fitted masses with both tails replaced by their posterior means; the cells between make room."""
     chain = np.flatnonzero(support.chained)
     occupied = clearly_occupied(support, observations, chain)
     if not occupied.any():
@@ -102,7 +102,7 @@ def clearly_occupied(support: CellSupport, observations: Sequence[Observation], 
 def expected_tail(
     support: CellSupport, observations: Sequence[Observation], counts: Floats, outwards: Ints, edge: int, beside: Beside
 ) -> Floats:
-    """Posterior mean counts of the cells beyond an edge, given those of all others.
+    """Return posterior mean counts of the cells beyond an edge, given those of all others.
 
     Args:
         support: The cells.
@@ -133,7 +133,7 @@ def expected_tail(
 
 
 def continued_curve(width: Floats, counts: Floats, edge: int) -> Floats | None:
-    """Counts beyond the edge if the bulk's curve goes on: its log-density as a parabola of the log-distance.
+    """Return counts beyond the edge if the bulk's curve goes on: its log-density as a parabola of the log-distance.
 
     Lognormal, Pareto and gamma tails are such curves or close to them. Distances are from the far end of the cells,
     which lead outwards. None where too few cells show a curve, or it does not fall.
@@ -155,7 +155,7 @@ def continued_curve(width: Floats, counts: Floats, edge: int) -> Floats | None:
 
 
 def _concave_parabola(x: Floats, y: Floats, weight: Floats) -> Floats:
-    """Coefficients of the concave parabola, or line, through weighted points."""
+    """Return coefficients of the concave parabola, or line, through weighted points."""
     root, found = np.sqrt(weight), np.zeros(3)
     for degree in (2, 1) if len(x) >= PARABOLA_CELLS else (1,):
         found[:] = 0.0
@@ -167,7 +167,7 @@ def _concave_parabola(x: Floats, y: Floats, weight: Floats) -> Floats:
 
 
 def _extent(width: Floats, counts: Floats, edge: int) -> float | None:
-    """Distance from the median of the bulk to its edge; None if the median is the outermost cell itself."""
+    """Return the distance from the median of the bulk to its edge; None if the median is the outermost cell itself."""
     back, held = np.cumsum(width[: edge + 1][::-1]), np.cumsum(counts[: edge + 1][::-1])
     median = min(int(np.searchsorted(held, 0.5 * held[-1])), edge)
     return max(float(back[median]), _MIN_MASS) if median else None

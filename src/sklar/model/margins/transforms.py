@@ -9,7 +9,7 @@ from sklar.arrays import Floats
 
 
 def counts_from_frequencies(noisy: Floats, bins: int) -> Floats:
-    """Noisy counts of all bins: the inverse cosine transform with the frequencies that were not kept set to 0.
+    """Return noisy counts of all bins: the inverse cosine transform with the frequencies that were not kept set to 0.
 
     Enhanced Fourier perturbation, with a real transform (Acs, Castelluccia, Chen 2012, "Differentially private
     histogram publishing through lossy compression").
@@ -22,7 +22,7 @@ def counts_from_frequencies(noisy: Floats, bins: int) -> Floats:
 
 
 def counts_from_differences(noisy: Floats, bins: int) -> Floats:
-    """Noisy counts of all bins from the total and the left-minus-right (Haar) differences, breadth first.
+    """Return noisy counts of all bins from the total and the left-minus-right (Haar) differences, breadth first.
 
     A node with total t and difference d has halves (t + d) / 2 and (t - d) / 2: every count is a sum of few noisy
     numbers, and so is every range (Xiao, Wang, Gehrke 2010, "Differential privacy via wavelet transforms").
@@ -38,7 +38,7 @@ def counts_from_differences(noisy: Floats, bins: int) -> Floats:
 
 
 def merge_runs(noisy: Floats, variance: float) -> Floats:
-    """Noisy counts with runs of neighbours replaced by their means, so that the expected squared error is least.
+    """Return noisy counts with runs of neighbours replaced by their means, so that the expected squared error is least.
 
     A run of s bins with noise of variance v each has a squared error of noisy counts about their mean that exceeds the
     true one by (s - 1) v, and its mean has noise of v / s in s bins: the expected error is that of the noisy counts,
@@ -61,14 +61,14 @@ def merge_runs(noisy: Floats, variance: float) -> Floats:
 
 
 def clip_and_normalize(noisy: ArrayLike) -> Floats:
-    """Negative counts become 0, the rest is scaled to sum to one; uniform when nothing is left."""
+    """Return counts with negative ones set to 0, scaled to sum to one; uniform when nothing is left."""
     counts = np.maximum(np.asarray(noisy, dtype=np.float64), 0.0)
     total = counts.sum()
     return counts / total if total > 0 else np.full(counts.shape, 1.0 / counts.size)
 
 
 def project_to_simplex(noisy: ArrayLike, total: float) -> Floats:
-    """Probabilities nearest (in L2) to noisy counts / total.
+    """Return probabilities nearest (in L2) to noisy counts / total.
 
     The projection of y on {x >= 0, sum x = total} is max(y - t, 0), with the threshold t found by sorting
     (Held, Wolfe and Crowder, 1974). A total that is not positive counts as tiny.

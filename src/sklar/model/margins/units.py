@@ -63,7 +63,8 @@ class UnitSearch:
         return len(self.holds)
 
     def find_unit(self, counts: Floats, sigma: float) -> Fraction | None:
-        """The largest unit that nearly all numbers are multiples of, by noisy counts of the classes; None if none is.
+        """Return the largest unit that nearly all numbers are multiples of, by noisy counts of the classes; None if
+        none is.
 
         Other numbers must be so few that noise alone, or one number in a hundred, explains their count; and the
         multiples that all the noise could hide is a small part of them.
@@ -83,7 +84,7 @@ class UnitSearch:
 
 @lru_cache(maxsize=256)
 def units_to_seek(column: Column) -> UnitSearch | None:
-    """The search for a column of numbers, if its cells are many, and fine enough to show any unit."""
+    """Return the search for a column of numbers, if its cells are many, and fine enough to show any unit."""
     if not isinstance(column, Integer | Real) or column.value_cells <= MIN_CELLS:
         return None
     if max(abs(column.lower), abs(column.upper)) >= MAX_EXACT_FLOAT:
@@ -106,17 +107,18 @@ def units_to_seek(column: Column) -> UnitSearch | None:
 
 
 def base_unit(column: Integer | Real) -> Fraction | None:
-    """What all numbers are declared to be multiples of; None for reals of any digits."""
+    """Return what all numbers are declared to be multiples of; None for reals of any digits."""
     return Fraction(1, 10**column.unit) if isinstance(column.unit, int) else column.unit
 
 
 def digits_of(unit: Fraction) -> int | None:
-    """The fewest digits after the point that all multiples of a unit have; None if they are not decimal fractions."""
+    """Return the fewest digits after the point that all multiples of a unit have; None if they are not decimal
+    fractions."""
     return next((digits for digits in range(MAX_DIGITS + 2) if 10**digits % unit.denominator == 0), None)
 
 
 def is_few(cells: Mask, free: Mask) -> bool:
-    """Whether so few of the free cells hold a number that it shows."""
+    """Return whether so few of the free cells hold a number that it shows."""
     return int(cells.sum()) <= MAX_MULTIPLE_SHARE * int(free.sum())
 
 
@@ -134,7 +136,7 @@ def _candidates(column: Integer | Real, base: Fraction | None) -> list[Fraction]
 
 
 def _is_digit(unit: Fraction) -> bool:
-    """Whether it is 1, 0.1, 0.01, ..."""
+    """Return whether a unit is 1, 0.1, 0.01, ..."""
     return unit <= 1 and unit == Fraction(1, 10 ** (digits_of(unit) or 0))
 
 
@@ -144,7 +146,8 @@ def _may_be_common(column: Integer | Real, grid: Grid, unit: Fraction) -> bool:
 
 
 def _says_nothing(column: Integer | Real, grid: Grid) -> Mask:
-    """Cells of single values that are round by nature: zero, the bounds, where clipped values land, declared values."""
+    """Return cells of single values that are round by nature: zero, the bounds, where clipped values land, declared
+    values."""
     values = [
         value for value in (0, column.lower, column.upper, *column.atoms) if column.lower <= value <= column.upper
     ]

@@ -56,7 +56,8 @@ class Decoding:
 def fit_decoding(
     model: OneHotModel, layout: ScoreLayout, p: Floats, joint: Floats, decoding: Decoding, rng: np.random.Generator
 ) -> OneHotModel:
-    """Correlations for which decoded pairs come near the joint probabilities, and offsets for which margins hold.
+    """Return correlations for which decoded pairs come near the joint probabilities, and offsets for which margins
+    hold.
 
     Minimizes sum (decoded - wanted)^2 over pairs of values of different columns by projected Gauss-Newton steps. One
     correlation moves its own pair, by about the density of the bivariate normal at the two thresholds, so a step is
@@ -102,7 +103,7 @@ def _simulate_scores(model: OneHotModel, rows: int, rng: np.random.Generator) ->
 
 
 def _with_offsets(model: OneHotModel, layout: ScoreLayout, p: Floats, scores: Singles) -> OneHotModel:
-    """Offsets for which the decoded values have the wanted probabilities on these scores."""
+    """Return offsets for which the decoded values have the wanted probabilities on these scores."""
     offsets = model.offsets.copy()
     for column, size in enumerate(layout.sizes):
         if size > 2:
@@ -112,14 +113,14 @@ def _with_offsets(model: OneHotModel, layout: ScoreLayout, p: Floats, scores: Si
 
 
 def _decoded_pairs(model: OneHotModel, layout: ScoreLayout, scores: Singles) -> Floats:
-    """Joint probabilities of the values of scores in decoded rows."""
+    """Return joint probabilities of the values of scores in decoded rows."""
     picked = picked_groups(scores, model.offsets.astype(np.float32), layout.starts, list(layout.sizes))
     hot = (picked[layout.owner] == layout.value[:, None]).astype(np.float32)
     return (hot @ hot.T).astype(np.float64) / scores.shape[1]
 
 
 def fit_offsets(sample: Singles, start: Floats, target: Floats) -> Floats:
-    """Offsets o for which argmax_i (s_i + o_i) is i for a share target_i of the rows.
+    """Return offsets o for which argmax_i (s_i + o_i) is i for a share target_i of the rows.
 
     They maximize the concave function target'o - mean max_i (s_i + o_i), whose gradient is target minus shares
     (semi-discrete optimal transport; Merigot 2011). Newton steps: the derivative of share i by o_j is minus the density
@@ -155,7 +156,7 @@ def _shortfall(sample: Singles, offsets: Floats, target: Floats) -> Floats:
 
 
 def _leaders(sample: Singles, offsets: Floats) -> tuple[Groups32, Groups32, Singles]:
-    """The group with the largest sum of score and offset in every row, the one behind it, and by how much."""
+    """Return the group with the largest sum of score and offset in every row, the one behind it, and by how much."""
     from sklar.model.kernels import lead  # not at import time: numba is slow to load
 
     rows = sample.shape[1]
@@ -165,7 +166,7 @@ def _leaders(sample: Singles, offsets: Floats) -> tuple[Groups32, Groups32, Sing
 
 
 def _slopes(first: Groups32, second: Groups32, gap: Singles, size: int) -> Floats:
-    """Derivatives of shares by offsets: a symmetric matrix whose lines sum to 0."""
+    """Return derivatives of shares by offsets: a symmetric matrix whose lines sum to 0."""
     band = max(float(np.quantile(gap, SLOPE_ROW_SHARE)), 1e-12)
     near = gap < band
     pairs = np.bincount(first[near] * size + second[near], minlength=size * size).reshape(size, size)

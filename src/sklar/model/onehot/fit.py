@@ -31,7 +31,7 @@ class PairBatch:
 
 
 def batches_of(sizes: tuple[int, ...], counts: Ints) -> Iterator[PairBatch]:
-    """Tables that lie one after the other, (0, 1), (0, 2), ..., gathered by shape."""
+    """Yield tables that lie one after the other, (0, 1), (0, 2), ..., gathered by shape."""
     first, second = np.triu_indices(len(sizes), 1)
     groups = np.array(sizes, dtype=np.int64)
     cells = groups[first] * groups[second]
@@ -51,7 +51,7 @@ def combined_margins(
     rows: float | None,
     summed: Sequence[Floats] | None = None,
 ) -> tuple[list[Floats], float]:
-    """Probabilities of the groups of each column, and the number of rows.
+    """Return probabilities of the groups of each column, and the number of rows.
 
     All cells carry noise of one variance. A histogram's count has it once (or as often as `summed` says, if it is a sum
     of released counts), a count summed out of a pair's table once for each group of the other column: the two
@@ -86,7 +86,8 @@ def _add_lines(total: list[Floats], column: Ints, lines: Floats) -> None:
 
 
 def consistent_tables(batch: PairBatch, margins: list[Floats], rows: float) -> Floats:
-    """Joint probabilities nearest (in L2) to the noisy tables among those, of any sign, that have the given margins."""
+    """Return the joint probabilities nearest (in L2) to the noisy tables among those, of any sign, that have the given
+    margins."""
     noisy = batch.tables / rows
     left = np.stack([margins[j] for j in batch.first])
     right = np.stack([margins[k] for k in batch.second])
@@ -98,7 +99,7 @@ def consistent_tables(batch: PairBatch, margins: list[Floats], rows: float) -> F
 
 
 def shrunk_excess(tables: Floats, left: Floats, right: Floats, cell_std: float, strength: float) -> Floats:
-    """Joint probabilities whose excess over independence is drawn to 0 where the noise may have made it.
+    """Return the joint probabilities whose excess over independence is drawn to 0 where the noise may have made it.
 
     excess (1 - (strength std / excess)^2)_+, the positive-part rule of James and Stein for each cell, with the noise
     that is left after the margins were met: std sqrt((1 - 1/A) (1 - 1/B)).
@@ -122,7 +123,7 @@ def fit_onehot(
     decoding: Decoding,
     rng: np.random.Generator,
 ) -> OneHotModel:
-    """The model behind given probabilities of values and of pairs of values.
+    """Return the model behind given probabilities of values and of pairs of values.
 
     Args:
         probabilities: Probability of each score's value.
@@ -145,7 +146,7 @@ def fit_onehot(
 def onehot_model(
     layout: ScoreLayout, p: Floats, corr: Floats, margins: tuple[Margin, ...], groups: tuple[Ints, ...], rows: int
 ) -> OneHotModel:
-    """The model with these correlations; offsets are those of columns of two groups."""
+    """Return the model with these correlations; offsets are those of columns of two groups."""
     scores = _normal_scores(np.clip(p, MIN_PROBABILITY, 1 - MIN_PROBABILITY))
     return OneHotModel(
         margins=margins,
@@ -159,7 +160,8 @@ def onehot_model(
 
 
 def latent_correlations(layout: ScoreLayout, scores: Floats, joint: Floats) -> Floats:
-    """Correlations of scores of different columns; inside a column of A groups -1/(A - 1), which sums to nothing."""
+    """Return correlations of scores of different columns; inside a column of A groups -1/(A - 1), which sums to
+    nothing."""
     matrix = np.eye(len(scores))
     first, second = np.triu_indices(len(scores), 1)
     apart = layout.owner[first] != layout.owner[second]
@@ -174,7 +176,7 @@ def latent_correlations(layout: ScoreLayout, scores: Floats, joint: Floats) -> F
 
 
 def plain_correlations(layout: ScoreLayout, p: Floats, scores: Floats, joint: Floats) -> Floats:
-    """Correlations of all scores as in the paper: also of values of one column, whose joint probability is 0.
+    """Return correlations of all scores as in the paper: also of values of one column, whose joint probability is 0.
 
     A value without rows, or with all of them, says nothing and is correlated with none.
     """

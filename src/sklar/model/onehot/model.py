@@ -42,20 +42,20 @@ class OneHotModel:
     rest: tuple[Ints, ...] = ()
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows."""
+        """Return independent rows."""
         return self._simulate(rows, rng, balanced=False)
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows whose scores have the model's correlations exactly, which leaves less to chance."""
+        """Return rows whose scores have the model's correlations exactly, which leaves less to chance."""
         return self._simulate(rows, rng, balanced=True)
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
-        """Rows for a condition: by rejection."""
+        """Return rows for a condition: by rejection."""
         return by_rejection(self, allowed)
 
     def simulate_binary(self, rows: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-        """The binary table of the paper: one column per group, each cut on its own, so that a row of several groups of
-        one column, or of none, can come up. Base codes that share the rest of a column have a column each."""
+        """Return the binary table of the paper: one column per group, each cut on its own, so that a row of several
+        groups of one column, or of none, can come up. Base codes that share the rest of a column have a column each."""
         first = np.cumsum([0, *map(len, self.binary_codes())])
         out = np.zeros((rows, int(first[-1])), dtype=np.uint8, order="F")
         for part, scores in latent_blocks(factor_of(self.corr), rows, rng):
@@ -74,7 +74,7 @@ class OneHotModel:
         return out
 
     def binary_codes(self) -> tuple[Ints, ...]:
-        """For each column, the first base code of every column of the binary table."""
+        """Return for each column, the first base code of every column of the binary table."""
         parts = zip(self.margins, self.groups, strict=True)
         return tuple(np.arange(m.size) if len(self._rest_of(j)) else g for j, (m, g) in enumerate(parts))
 
@@ -82,7 +82,7 @@ class OneHotModel:
         return self.rest[column] if self.rest else np.zeros(0, np.int64)
 
     def _draw_rest(self, column: int, rows: int, rng: np.random.Generator) -> Ints:
-        """Base codes out of the rest of a column, by its margin."""
+        """Return the base codes out of the rest of a column, by its margin."""
         codes = self.rest[column]
         mass = self.margins[column].dense()[codes]
         edges = np.cumsum(mass if mass.sum() > 0 else np.ones(len(codes)))
@@ -152,5 +152,5 @@ def lay_out_scores(sizes: tuple[int, ...]) -> ScoreLayout:
 
 
 def score_values(size: int) -> Ints:
-    """The groups that have a score in a column with this number of groups."""
+    """Return the groups that have a score in a column with this number of groups."""
     return np.arange(1, 2) if size == 2 else np.arange(size if size > 2 else 0)

@@ -44,17 +44,17 @@ class ShirleyModel:
     rows_estimate: int
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows as base codes, shape (rows, columns), Fortran order."""
+        """Return independent rows as base codes, shape (rows, columns), Fortran order."""
         return self._draw_again(rows, rng) if self._by_indicators else self._draw(rows, rng, even=False)
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows that leave less to chance. Shifted Sobol points go through the vine in place of independent uniforms,
-        so that dependence varies less; then the uniforms of each ordered axis give way to evenly spread ones of the
-        same ranks, so that its counts match its margin to rounding."""
+        """Return rows that leave less to chance. Shifted Sobol points go through the vine in place of independent
+        uniforms, so that dependence varies less; then the uniforms of each ordered axis give way to evenly spread ones
+        of the same ranks, so that its counts match its margin to rounding."""
         return self._draw_again(rows, rng) if self._by_indicators else self._draw(rows, rng, even=True)
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
-        """Rows for a condition: by rejection."""
+        """Return rows for a condition: by rejection."""
         return by_rejection(self, allowed)
 
     @property
@@ -63,7 +63,7 @@ class ShirleyModel:
         return any(column.variables > 1 and not len(column.offsets) for column in self.columns)
 
     def _draw_again(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows until there are enough with a level in every column."""
+        """Return rows until there are enough with a level in every column."""
         kept, found, tried = list[Codes](), 0, 0
         while found < rows:
             drawn = self._draw(max(rows, 1_000), rng, even=False)
@@ -125,7 +125,7 @@ class ShirleyColumn:
     offsets: Floats
 
     def decode(self, uniforms: Floats) -> Codes:
-        """Base codes of rows, from the uniforms of all variables (one line a row)."""
+        """Return base codes of rows, from the uniforms of all variables (one line a row)."""
         if self.variables == 0:
             return np.full(len(uniforms), self.codes[0], dtype=np.int32)
         if self.variables == 1:
@@ -137,10 +137,10 @@ class ShirleyColumn:
         return np.where((scores > 0).any(axis=1), self.codes[last], NO_INDICATOR).astype(np.int32)
 
     def at(self, u: Floats) -> Codes:
-        """The code whose step of the cumulative distribution holds u."""
+        """Return the code whose step of the cumulative distribution holds u."""
         return self.codes[np.searchsorted(self.edges[1:-1], u, side="right")]
 
     def scores(self, uniforms: Floats) -> Floats:
-        """How far each indicator exceeds its threshold, as normal scores: z(u_k) - z(1 - p_k)."""
+        """Return how far each indicator exceeds its threshold, as normal scores: z(u_k) - z(1 - p_k)."""
         own = np.clip(uniforms[:, self.first : self.first + self.variables], 1e-12, 1 - 1e-12)
         return ndtri(own) - ndtri(1.0 - np.diff(self.edges))

@@ -55,11 +55,11 @@ class VineTable:
         return dataclasses.replace(self, level=_check_level(level, self.most))
 
     def drop_trees(self) -> VineTable:
-        """The record without the trees beyond its level."""
+        """Return the record without the trees beyond its level."""
         return dataclasses.replace(self, vine=self.vine.truncate(self.level))
 
     def describe(self, names: Sequence[str]) -> dict[str, Any]:
-        """The trees in use, the level and what it is to protect, as plain data."""
+        """Return the trees in use, the level and what it is to protect, as plain data."""
         return {
             "kind": "vine without noise",
             "trees": self.vine.truncate(self.level).describe(names),
@@ -68,16 +68,17 @@ class VineTable:
         }
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows as base codes, shape (rows, columns), Fortran order."""
+        """Return independent rows as base codes, shape (rows, columns), Fortran order."""
         return self._draw(rows, rng, even=False)
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows whose counts match every margin to rounding; the order of the rows within a column is the vine's."""
+        """Return rows whose counts match every margin to rounding; the order of the rows within a column is the
+        vine's."""
         return self._draw(rows, rng, even=True)
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
-        """Rows for a condition: sequential importance sampling along the trees. Their mean weight is the probability
-        of the sets."""
+        """Return rows for a condition: sequential importance sampling along the trees. Their mean weight is the
+        probability of the sets."""
         vine = self.vine.truncate(self.level)
         runs = {column: runs_of(self.scales[column], mask) for column, mask in allowed.items()}
 
@@ -100,7 +101,7 @@ class VineTable:
 
 
 def spread_evenly(u: Floats, rng: np.random.Generator) -> Floats:
-    """Uniforms with the ranks of `u`, one in each of equal parts of [0, 1]."""
+    """Return uniforms with the ranks of `u`, one in each of equal parts of [0, 1]."""
     out = np.empty(len(u))
     out[np.argsort(u, kind="stable")] = (np.arange(len(u)) + rng.random(len(u))) / len(u)
     return out
@@ -109,7 +110,7 @@ def spread_evenly(u: Floats, rng: np.random.Generator) -> Floats:
 def _particles_inside(
     vine: RegularVine, runs: Mapping[int, Runs], rows: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Uniforms with some columns inside their runs, and the log-weight of each row.
+    """Return uniforms with some columns inside their runs, and the log-weight of each row.
 
     Columns are taken in the vine's sampling order. A column's conditional distribution given the ones before is its
     Rosenblatt transform, so that a set is an interval of the column's independent uniform, and its length the weight.
@@ -125,7 +126,7 @@ def _particles_inside(
 
 
 def _levels(vine: RegularVine, u: Floats, column: int, at: Floats) -> Floats:
-    """P(U <= x | columns drawn before) for every x of `at` (rows of the result)."""
+    """Return P(U <= x | columns drawn before) for every x of `at` (rows of the result)."""
     out = np.empty((len(at), len(u)))
     for place, x in enumerate(at):
         if x <= 0 or x >= 1:
@@ -176,11 +177,11 @@ class SplitVineTable:
         return dataclasses.replace(self, level=level, parts=parts)
 
     def drop_trees(self) -> SplitVineTable:
-        """The record without the trees beyond its level."""
+        """Return the record without the trees beyond its level."""
         return dataclasses.replace(self, parts=tuple(part.drop_trees() for part in self.parts))
 
     def describe(self, names: Sequence[str]) -> dict[str, Any]:
-        """The trees in use, the level and what it is to protect, as plain data."""
+        """Return the trees in use, the level and what it is to protect, as plain data."""
         return {
             "kind": "vine without noise, one for each value of the response",
             "trees": self._trees(names),
@@ -189,12 +190,12 @@ class SplitVineTable:
         }
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Independent rows as base codes, shape (rows, columns), Fortran order."""
+        """Return independent rows as base codes, shape (rows, columns), Fortran order."""
         counts = rng.multinomial(rows, self.shares)
         return self._join_parts([part.simulate(int(n), rng) for part, n in zip(self.parts, counts, strict=True)], rng)
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
-        """Rows whose counts match every margin inside every part to rounding."""
+        """Return rows whose counts match every margin inside every part to rounding."""
         steps = np.floor(rows * np.concatenate([[0.0], np.cumsum(self.shares)]) + rng.random()).astype(int)
         steps[0], steps[-1] = 0, rows
         counts = np.diff(np.clip(steps, 0, rows))
@@ -202,7 +203,8 @@ class SplitVineTable:
         return self._join_parts(drawn, rng)
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
-        """Rows for a condition: those of the parts, drawn by their shares and by the margins of the sets in them."""
+        """Return rows for a condition: those of the parts, drawn by their shares and by the margins of the sets in
+        them."""
         others = {column - (column > self.target): mask for column, mask in allowed.items() if column != self.target}
         own = allowed.get(self.target, np.ones(self.margins[self.target].size, dtype=bool))
         values = np.array([margin.dense()[own].sum() for margin in self.values])
@@ -212,7 +214,7 @@ class SplitVineTable:
         return mixture(shares, guesses, parts)
 
     def _part_proposals(self, at: int, values: Mask, others: Mapping[int, Mask]) -> Proposals:
-        """Rows of one part with values of the response from its set."""
+        """Return rows of one part with values of the response from its set."""
         propose, mass = self.parts[at].proposals(others), self.values[at].dense() * values
 
         def with_response(rows: int, rng: np.random.Generator) -> tuple[Codes, Floats]:
@@ -222,7 +224,7 @@ class SplitVineTable:
         return with_response
 
     def _join_parts(self, drawn: list[Codes], rng: np.random.Generator) -> Codes:
-        """Rows of all parts with their response, in random order."""
+        """Return rows of all parts with their response, in random order."""
         rows = sum(map(len, drawn))
         place = rng.permutation(rows)
         result = np.empty((rows, len(self.margins)), dtype=np.int32, order="F")
@@ -236,7 +238,7 @@ class SplitVineTable:
         return result
 
     def _trees(self, names: Sequence[str]) -> list[dict[str, Any]]:
-        """The response's tree, then the parts' trees edge by edge: mean tau, and all families."""
+        """Return the response's tree, then the parts' trees edge by edge: mean tau, and all families."""
         others = [name for at, name in enumerate(names) if at != self.target]
         root = names[self.target]
         first = [
@@ -263,14 +265,14 @@ def _draw_codes(mass: Floats, rows: int, rng: np.random.Generator) -> NDArray[np
 
 
 def _check_level(level: int, most: int) -> int:
-    """The level, if the fit has it."""
+    """Return the level, if the fit has it."""
     if level not in range(1, most + 1):
         raise UsageError(f"this fit can be truncated at levels 1 to {most}; found {level}")
     return level
 
 
 def _describe_levels(model: VineTable | SplitVineTable, names: Sequence[str]) -> dict[str, Any]:
-    """What `inspect` shows about truncation."""
+    """Return what `inspect` shows about truncation."""
     return {
         "level": model.level,
         "fitted_levels": model.most,

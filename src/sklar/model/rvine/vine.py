@@ -82,7 +82,7 @@ class RegularVine:
         return int(self.counts[self.family != FAMILIES.index("tll")].sum())
 
     def truncate(self, level: int) -> RegularVine:
-        """The first `level` trees; the edges of all others become independent. Nothing is fitted again."""
+        """Return the first `level` trees; the edges of all others become independent. Nothing is fitted again."""
         if level < 0:
             raise UsageError(f"a vine is truncated at a level of 0 or more; found {level}")
         if level >= self.levels:
@@ -94,21 +94,21 @@ class RegularVine:
         return dataclasses.replace(self, **cut, given=self.given[:givens], parameters=parameters, loglik=float("nan"))
 
     def simulate(self, rows: int, rng: np.random.Generator) -> Floats:
-        """Rows of dependent uniforms, shape (rows, size)."""
+        """Return rows of dependent uniforms, shape (rows, size)."""
         return self.from_independent(rng.random((rows, self.size)))
 
     def from_independent(self, w: Floats) -> Floats:
-        """Independent uniforms, one a column, turned into dependent ones (inverse Rosenblatt transform)."""
+        """Return independent uniforms, one a column, turned into dependent ones (inverse Rosenblatt transform)."""
         inside = np.asfortranarray(np.clip(w, 1e-12, 1 - 1e-12))
         return inverse_rosenblatt(self.to_vinecop(), inside) if len(self.first) else inside
 
     def to_independent(self, u: Floats) -> Floats:
-        """Dependent uniforms turned into independent ones: column by column, in `sampling_order`."""
+        """Return dependent uniforms turned into independent ones: column by column, in `sampling_order`."""
         inside = np.asfortranarray(np.clip(u, 1e-12, 1 - 1e-12))
         return self.to_vinecop().rosenblatt(inside) if len(self.first) else inside
 
     def sampling_order(self) -> list[int]:
-        """Columns in the order in which `from_independent` draws them, each given the ones before."""
+        """Return columns in the order in which `from_independent` draws them, each given the ones before."""
         if not len(self.first):
             return list(range(self.size))
         return [int(column) - 1 for column in reversed(self.to_vinecop().order)]
@@ -128,7 +128,7 @@ class RegularVine:
         return pv.Vinecop.from_structure(structure=structure, pair_copulas=copulas, var_types=kinds)
 
     def given_of(self, edge: int) -> Ints:
-        """Conditioning columns of an edge."""
+        """Return conditioning columns of an edge."""
         start = 0
         for tree, edges in enumerate(self.trees):
             if edge in edges:
@@ -138,13 +138,13 @@ class RegularVine:
         raise UsageError(f"the vine has no edge {edge}")
 
     def pair_of(self, edge: int) -> FamilyMember:
-        """The pair copula of an edge."""
+        """Return the pair copula of an edge."""
         start = int(self.counts[:edge].sum())
         values = self.parameters[start : start + int(self.counts[edge])]
         return FamilyMember(family=FAMILIES[self.family[edge]], rotation=int(self.rotation[edge]), parameters=values)
 
     def describe(self, names: Sequence[str]) -> list[dict[str, Any]]:
-        """Edges of every tree with their family and Kendall's tau; independent edges are only counted."""
+        """Return edges of every tree with their family and Kendall's tau; independent edges are only counted."""
         trees: list[dict[str, Any]] = []
         for level, edges in enumerate(self.trees, start=1):
             shown = [self.describe_edge(edge, names) for edge in edges if FAMILIES[self.family[edge]] != "indep"]
@@ -203,7 +203,7 @@ class VineEdge:
 
 
 def from_edges(edges: Sequence[VineEdge], *, size: int, discrete: Mask, loglik: float, rows: int) -> RegularVine:
-    """The vine with these edges, which are listed tree by tree."""
+    """Return the vine with these edges, which are listed tree by tree."""
     return RegularVine(
         size=size,
         first=np.array([edge.first for edge in edges], dtype=np.int64),
@@ -221,7 +221,7 @@ def from_edges(edges: Sequence[VineEdge], *, size: int, discrete: Mask, loglik: 
 
 
 def from_vinecop(vine: pv.Vinecop, discrete: Mask, loglik: float, rows: int) -> RegularVine:
-    """Plain arrays of a fitted pyvinecopulib vine."""
+    """Return plain arrays of a fitted pyvinecopulib vine."""
     edges: list[VineEdge] = []
     for edge in (edge for tree in vine.get_trees() for edge in tree):
         (first, second), copula = edge["conditioned"], edge["pair_copula"]
@@ -245,7 +245,7 @@ CLOSE, NARROW = 1e-10, 1e-14
 
 
 def inverse_rosenblatt(vine: pv.Vinecop, w: Floats) -> Floats:
-    """Independent uniforms as dependent ones, column by column from the last of the vine's order to the first.
+    """Return independent uniforms as dependent ones, column by column from the last of the vine's order to the first.
 
     With columns numbered by that order, x[t, j] is column j given its t conditioning columns of tree t: x[t, j] is the
     quantile of pair copula (t, j) at probability x[t + 1, j], given its second column, which is x[t, k] or, where k's
@@ -275,7 +275,7 @@ def inverse_rosenblatt(vine: pv.Vinecop, w: Floats) -> Floats:
 
 
 def quantile_given_second(copula: pv.Bicop, level: Floats, second: Floats) -> Floats:
-    """x with P(U <= x | V = second) = level.
+    """Return x with P(U <= x | V = second) = level.
 
     With z the normal score of x, Newton's method goes to the zero of Phi^-1(h(x, v)) - Phi^-1(level), which is a
     straight line in z for the Gaussian copula; it starts from that copula's solution at the same Kendall's tau. A step
@@ -313,7 +313,7 @@ def quantile_given_second(copula: pv.Bicop, level: Floats, second: Floats) -> Fl
 
 
 def _frank(theta: float, level: Floats, second: Floats) -> Floats:
-    """The quantile of Frank's copula: h(x, v) = level solved for x, with only positive terms.
+    """Return the quantile of Frank's copula: h(x, v) = level solved for x, with only positive terms.
 
     x = -log((a (1 - w) + w exp(-theta)) / (a (1 - w) + w)) / theta with a = exp(-theta v), w = level and theta > 0;
     for theta < 0, h(x, v) of theta is 1 - h(1 - x, v) of -theta.
@@ -328,7 +328,8 @@ def _frank(theta: float, level: Floats, second: Floats) -> Floats:
 
 
 def _newton_step(x: Floats, reached: Floats, goal: Floats, density: Floats) -> Floats:
-    """One step of Newton's method on the scale of normal scores; the slope is c(x, v) phi(z) / phi(Phi^-1(h))."""
+    """Return one step of Newton's method on the scale of normal scores; the slope is c(x, v) phi(z) /
+    phi(Phi^-1(h))."""
     z, score = ndtri(x), ndtri(_keep_inside(reached))
     slope = density * np.exp(np.clip((score**2 - z**2) / 2, -700, 700))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -168,7 +168,8 @@ def _value(column: Column, code: int) -> str:
 
 
 def axis_ticks(labels: Sequence[str], numeric: bool) -> tuple[tuple[float, str], ...]:
-    """Return axis labels and their positions: at the middle of labels, at the beginning of some cells of numbers."""
+    """Return the axis labels and their positions: at the middle of labels, at the beginning of some cells of
+    numbers."""
     if not numeric:
         return tuple(((at + 0.5) / len(labels), label) for at, label in enumerate(labels))
     step = max(1, len(labels) // AXIS_TICKS)

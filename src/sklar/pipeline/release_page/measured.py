@@ -61,7 +61,7 @@ class _Lookups:
 
 
 def _runs(lookup: Ints | Lookup) -> list[int]:
-    """Return value and length of each run: [0, 3, 7, 1] for 0, 0, 0, 7."""
+    """Return the value and length of each run: [0, 3, 7, 1] for 0, 0, 0, 7."""
     starts = np.flatnonzero(np.diff(lookup, prepend=lookup[0] - 1))
     lengths = np.diff(starts, append=len(lookup))
     return np.column_stack([lookup[starts], lengths]).ravel().tolist()

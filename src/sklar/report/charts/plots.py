@@ -123,7 +123,7 @@ class Cumulative(Protocol):
 
 
 def cdf_chart(title: str, errors: Sequence[float], lines: Sequence[Cumulative]) -> Canvas:
-    """Distribution functions of errors, on a logarithmic axis."""
+    """Return distribution functions of errors, on a logarithmic axis."""
     logs = [math.log10(error) for error in errors]
     frame = Frame(left=44, right=312, top=8, bottom=184, across=(logs[0], logs[-1]))
     tens = range(math.ceil(logs[0] - 1e-9), math.floor(logs[-1]) + 1)

@@ -73,7 +73,7 @@ def _binary_search(x, starts):
 
 @compiled(error_model="numpy")
 def number_cells(values, valid, starts, first, low, inverse, missing, out):
-    """Cell of each number; NaN and invalid entries become `missing`."""
+    """Return the cell of each number; NaN and invalid entries become `missing`."""
     for i in range(len(values)):
         x = values[i]
         if not valid[i] or x != x:
@@ -92,7 +92,7 @@ def unit_cells(values, valid, lower, upper, missing, out):
 
 @compiled(error_model="numpy")
 def floor_quotients(values, divisor, out):
-    """values // divisor, rounded down, by a product with the inverse and exact corrections: division is slow."""
+    """Return values // divisor, rounded down, by a product with the inverse and exact corrections: division is slow."""
     inverse = 1.0 / np.float64(divisor)
     for i in range(len(values)):
         x = values[i]

@@ -28,7 +28,7 @@ def is_space(byte):
 
 @compiled_part(error_model="numpy")
 def _word_kind(data, at, end):
-    """INFINITE for inf and infinity in any case, else MISSING."""
+    """Return INFINITE for inf and infinity in any case, else MISSING."""
     length = end - at
     if length != 3 and length != 8:
         return MISSING
@@ -41,7 +41,7 @@ def _word_kind(data, at, end):
 
 @compiled_part(error_model="numpy")
 def decimal_of(data, at, end):
-    """(kind, negative, digits, exponent, more): the number is (digits + something in [0, 1) if more) * 10^exponent.
+    """Return (kind, negative, digits, exponent, more): the number is (digits + [0, 1) if more) * 10^exponent.
 
     Digits holds the first 19 significant digits, which always fit 64 bits.
     """
@@ -83,7 +83,7 @@ def decimal_of(data, at, end):
 
 @compiled_part(error_model="numpy")
 def _exponent_of(data, at, end):
-    """(exponent, whether the text is e or E, an optional sign and digits)."""
+    """Return (exponent, whether the text is e or E, an optional sign and digits)."""
     if (data[at] | 32) != 101:
         return 0, False
     at += 1
@@ -104,7 +104,7 @@ def _exponent_of(data, at, end):
 
 @compiled_part(error_model="numpy")
 def _rounded(digits, exponent, more):
-    """Magnitude rounded to the nearest integer, ties to even; 2^63 stands for everything from there on."""
+    """Return the magnitude rounded to the nearest integer, ties to even; 2^63 stands for everything from there on."""
     if exponent >= 0:
         for _ in range(min(exponent, 20)):
             if digits >= INT64_TOP // np.uint64(10) + np.uint64(1):
@@ -122,7 +122,7 @@ def _rounded(digits, exponent, more):
 
 @compiled_part(error_model="numpy")
 def _quick(data, at, end):
-    """(negative, digits, decimals) of up to 19 plain digits with or without minus and point, else decimals are -1."""
+    """Return (negative, digits, decimals) of up to 19 digits, maybe with minus or point; else decimals are -1."""
     negative = at < end and data[at] == 45
     at += 1 if negative else 0
     digits, point, length = np.uint64(0), -1, end - at
@@ -145,7 +145,7 @@ def _quick(data, at, end):
 
 @compiled_part(error_model="numpy")
 def _careful_integer(data, at, end):
-    """(whether it is a number, its nearest int64)."""
+    """Return (whether it is a number, its nearest int64)."""
     kind, negative, digits, exponent, more = decimal_of(data, at, end)
     if kind == MISSING:
         return False, np.int64(0)
@@ -157,7 +157,7 @@ def _careful_integer(data, at, end):
 
 @compiled(error_model="numpy")
 def integer_text_cells(data, begins, ends, valid, starts, first, low, inverse, missing, out):
-    """Cell of each text read as an integer: exact over all of int64, beyond it clipped, fractions rounded.
+    """Return the cell of each text read as an integer: exact over all of int64, beyond it clipped, fractions rounded.
 
     Texts that are more than digits get UNREAD, for `integer_text_values` to read: few files have any.
     """
@@ -180,7 +180,7 @@ def integer_text_cells(data, begins, ends, valid, starts, first, low, inverse, m
 
 @compiled_part(error_model="numpy")
 def _careful_real(data, at, end):
-    """(kind, value, whether it is the correctly rounded one and not just within 4 units in the last place).
+    """Return (kind, value, whether it is the correctly rounded one and not just within 4 units in the last place).
 
     With at most 2^53 in digits and a power up to 10^22 the product or quotient is the correctly rounded number.
     """
@@ -202,8 +202,8 @@ def _careful_real(data, at, end):
 
 @compiled(error_model="numpy")
 def real_text_cells(data, begins, ends, valid, starts, first, low, inverse, missing, out, doubtful):
-    """Cell of each text read as a real number, UNREAD where it is more than digits and a point; `doubtful` marks those
-    whose cell is not certain.
+    """Return the cell of each text read as a real number, UNREAD where it is more than digits and a point; `doubtful`
+    marks those whose cell is not certain.
 
     A value that is not correctly rounded is off by less than 4 units in the last place, so its cell is certain unless
     a start lies within that distance.
@@ -230,7 +230,7 @@ def real_text_cells(data, begins, ends, valid, starts, first, low, inverse, miss
 
 @compiled(error_model="numpy")
 def integer_text_values(data, begins, ends, valid, out, fine):
-    """Each text read as an integer, as in `integer_text_cells`; `fine` marks where it is one."""
+    """Return each text read as an integer, as in `integer_text_cells`; `fine` marks where it is one."""
     for i in range(len(begins)):
         number, x = _careful_integer(data, np.int64(begins[i]), np.int64(ends[i]))
         out[i] = x
@@ -239,7 +239,8 @@ def integer_text_values(data, begins, ends, valid, out, fine):
 
 @compiled(error_model="numpy")
 def real_text_values(data, begins, ends, valid, out, doubtful):
-    """Each text read as a real number, NaN where it is none; `doubtful` marks those that may not be rounded right."""
+    """Return each text read as a real number, NaN where it is none; `doubtful` marks those that may not be rounded
+    right."""
     for i in range(len(begins)):
         kind, x, exact = _careful_real(data, np.int64(begins[i]), np.int64(ends[i]))
         number = valid[i] and kind != MISSING

@@ -33,7 +33,7 @@ def _round(a, b, c, d):
 
 @compiled()
 def siphash(data, start, end, low, high):
-    """SipHash-2-4 of data[start:end] under the 128-bit key (low, high)."""
+    """Return SipHash-2-4 of data[start:end] under the 128-bit key (low, high)."""
     a, b = low ^ np.uint64(0x736F6D6570736575), high ^ np.uint64(0x646F72616E646F6D)
     c, d = low ^ np.uint64(0x6C7967656E657261), high ^ np.uint64(0x7465646279746573)
     length = end - start

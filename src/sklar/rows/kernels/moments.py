@@ -18,7 +18,7 @@ DAYS_BEFORE = np.cumsum(MONTH_DAYS) - MONTH_DAYS
 
 @compiled_part(error_model="numpy")
 def days_from_civil(year, month, day):
-    """Days since 1970-01-01 in the Gregorian calendar, for years from 1 on."""
+    """Return days since 1970-01-01 in the Gregorian calendar, for years from 1 on."""
     before = np.uint32(year - 1)
     leap_days = before // np.uint32(4) - before // np.uint32(100) + before // np.uint32(400)
     leap = month > 2 and is_leap(year)
@@ -27,13 +27,13 @@ def days_from_civil(year, month, day):
 
 @compiled_part(error_model="numpy")
 def is_leap(year):
-    """Whether a year of the Gregorian calendar has a 29th of February."""
+    """Return whether a year of the Gregorian calendar has a 29th of February."""
     return year & 3 == 0 and (year % np.uint32(100) != 0 or year % np.uint32(400) == 0)
 
 
 @compiled_part(error_model="numpy")
 def _digits(data, at, end):
-    """Number written with exactly two digits, or -1."""
+    """Return the number written with exactly two digits, or -1."""
     if at + 2 > end or not (48 <= data[at] <= 57 and 48 <= data[at + 1] <= 57):
         return -1
     return int(data[at]) * 10 + int(data[at + 1]) - 528
@@ -41,7 +41,7 @@ def _digits(data, at, end):
 
 @compiled_part(error_model="numpy")
 def _zone_minutes(data, at, end):
-    """(minutes east of UTC, whether the text is a zone)."""
+    """Return (minutes east of UTC, whether the text is a zone)."""
     if end - at == 1 and (data[at] | 32) == 122:
         return 0, True
     if data[at] != 43 and data[at] != 45:
@@ -59,7 +59,7 @@ def _zone_minutes(data, at, end):
 
 @compiled_part(error_model="numpy")
 def _date_days(data, at, end):
-    """(days since 1970, place after the date, whether it is a date)."""
+    """Return (days since 1970, place after the date, whether it is a date)."""
     century, year = _digits(data, at, end), _digits(data, at + 2, end)
     dashed = at + 4 < end and data[at + 4] == 45
     step = 1 if dashed else 0
@@ -77,7 +77,7 @@ def _date_days(data, at, end):
 
 @compiled_part(error_model="numpy")
 def _clock_micros(data, at, end):
-    """(microseconds since midnight, place after the time, whether it is a time)."""
+    """Return (microseconds since midnight, place after the time, whether it is a time)."""
     hour, minute = _digits(data, at, end), _digits(data, at + 3, end)
     if not 0 <= hour < 24 or not 0 <= minute < 60 or data[at + 2] != 58:
         return 0, at, False
@@ -102,8 +102,8 @@ def _clock_micros(data, at, end):
 
 @compiled(error_model="numpy")
 def iso_micros(data, begins, ends, valid, micros, fine, zoned):
-    """Microseconds since 1970-01-01 of each text, with `fine` False where it is not a date or time, and `zoned` True
-    where it names a zone: then they are those of UTC, else those of its own clock.
+    """Return microseconds since 1970-01-01 of each text, with `fine` False where it is not a date or time, and `zoned`
+    True where it names a zone: then they are those of UTC, else those of its own clock.
     """
     for i in range(len(begins)):
         fine[i] = zoned[i] = False

@@ -13,7 +13,7 @@ QUOTE, LINE_FEED, RETURN = 34, 10, 13
 
 @compiled_part(error_model="numpy")
 def _quoted_cell(data, at, stop, delimiter, spare):
-    """(start, end, place after the cell, end of the spare room used); the place is -1 if the text ends too soon.
+    """Return (start, end, place after the cell, end of the spare room used); the place is -1 if the text ends too soon.
 
     Two quotes inside stand for one. Such a cell, and one with text after its closing quote, is put together in the
     spare room behind the text, so that the text itself stays as it was.

@@ -52,7 +52,7 @@ def codes_of_words(text: Any, words: WordList, other: int, missing: int) -> npt.
 
 @compiled_part()
 def _hash(data, start, end):
-    """(hash, first eight bytes as a number): eight bytes at a time, multiplied and folded.
+    """Return (hash, first eight bytes as a number): eight bytes at a time, multiplied and folded.
 
     The list is public and small, so no attack on it matters.
     """
@@ -81,7 +81,7 @@ def _fill(data, offsets, slots, heads):
 
 @compiled_part()
 def _same(data, start, words, left, length):
-    """Whether the bytes from the ninth on are the same."""
+    """Return whether the bytes from the ninth on are the same."""
     k = 8
     while k < length and data[start + k] == words[left + k]:
         k += 1
@@ -113,7 +113,7 @@ def word_codes(data, begins, ends, valid, slots, words, word_offsets, heads, cod
 
 @compiled()
 def strip_spaces(data, begins, ends, new_begins, new_ends):
-    """Bounds of each text without the ASCII spaces at either end."""
+    """Return bounds of each text without the ASCII spaces at either end."""
     for i in range(len(begins)):
         at, end = begins[i], ends[i]
         while at < end and is_space(data[at]):
@@ -125,7 +125,8 @@ def strip_spaces(data, begins, ends, new_begins, new_ends):
 
 @compiled()
 def trim_zero_fractions(data, begins, ends):
-    """Whole numbers without a fraction of zeros: 7.0 and 7. end where 7 does; all other texts stay as they are."""
+    """Return whole numbers without a fraction of zeros: 7.0 and 7. end where 7 does; all other texts stay as they
+    are."""
     for i in range(len(begins)):
         first = begins[i]
         if first < ends[i] and data[first] == ord("-"):

@@ -96,7 +96,7 @@ def find_matching_files(pattern: str) -> list[str]:
 
 
 def size_and_time(path: str) -> tuple[int, int]:
-    """Return size and time of a file, which change with the file."""
+    """Return the size and time of a file, which change with the file."""
     found = stored_object(path)
     if found is None:
         return _local(path)

@@ -156,7 +156,7 @@ def reading_task(parts: Sequence[Part], encoding: Encoding) -> Task:
 
 
 def choosing_task(encoding: Encoding) -> Task:
-    """All that was gathered of some persons to the codes of those of their rows that are used."""
+    """Yield the codes of the rows that are used, from all that was gathered of some persons."""
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         rows = encoding.person_rows(iter(()))
