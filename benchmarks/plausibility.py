@@ -18,6 +18,7 @@ import pandas as pd
 import sklar
 from benchmarks.data import prepare
 from benchmarks.tables import facts
+from sklar.schema.columns import Column
 from tests.contracts import stays
 
 WHOLE = {"LOAN": 100_000, "DEROG": 20, "DELINQ": 20, "NINQ": 30, "CLNO": 100}
@@ -45,7 +46,7 @@ def hmeq() -> Trial:
     """Home equity loans with their gaps: 5,960 rows, 11 of 13 columns with nulls."""
     frame = prepare.hmeq(complete=False)
     frame = frame.assign(BAD=frame["BAD"].astype(str))
-    columns: dict[str, sklar.Column] = {
+    columns: dict[str, Column] = {
         **{name: sklar.Integer(0, top, nullable=name != "LOAN") for name, top in WHOLE.items()},
         **{name: sklar.Real(0, top, nullable=True) for name, top in REAL.items()},
         "BAD": sklar.Category(["0", "1"]),
