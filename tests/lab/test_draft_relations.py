@@ -129,6 +129,21 @@ def test_the_start_of_a_stay_is_seen_to_precede_its_end_though_few_starts_at_ran
     assert [rule.describe() for rule in draft.rules] == ["came is at most seen"]
 
 
+def test_an_order_that_follows_only_where_a_third_date_is_known_is_proposed_too() -> None:
+    rng = np.random.default_rng(2)
+    came = pd.Timestamp("2015-01-01") + pd.to_timedelta(rng.integers(0, 3_000, 800), "D")
+    again = came + pd.to_timedelta(rng.integers(1, 900, 800), "D")
+    seen = again + pd.to_timedelta(rng.integers(0, 900, 800), "D")
+    frame = pd.DataFrame({"came": came, "again": again, "seen": seen})
+
+    def orders() -> list[str]:
+        return [question.says for question in sklar.draft_schema(frame).questions() if "at most" in question.says]
+
+    assert orders() == ["came is at most again", "again is at most seen"]
+    frame["again"] = frame["again"].where(rng.random(800) < 0.5)
+    assert orders() == ["came is at most again", "came is at most seen", "again is at most seen"]
+
+
 def test_numbers_that_follow_from_another_and_dummies_with_gaps_are_proposed() -> None:
     rng = np.random.default_rng(7)
     month, kind, gap = rng.integers(1, 13, 500), rng.integers(0, 3, 500), rng.random(500) < 0.1

@@ -76,6 +76,7 @@ def panel() -> pd.DataFrame:
             "grade": rng.integers(1, 6, rows).astype(float),
             "wage": rng.normal(1.5, 0.5, rows).round(3),
             "serial": rng.permutation(900_000)[:rows] + 100_000,
+            "category": np.where(rng.random(rows) < 0.1, np.nan, rng.integers(1, 6, rows)),
         }
     )
 
@@ -91,8 +92,9 @@ def test_one_table_has_one_draft_in_every_container(tmp_path: Path) -> None:
     first = sklar.draft_schema(tmp_path / "t.csv")
     assert kinds(first) == {
         "nr": "id", "year": "integer", "union": "boolean", "flag": "boolean", "grade": "integer", "wage": "real",
-        "serial": "integer",
+        "serial": "integer", "category": "category",
     }  # fmt: skip
+    assert first["category"].values == (1, 2, 3, 4, 5)  # type: ignore[attr-defined]
     assert first.person is not None and first.person.key == "nr" and first.person.rows == 8
     assert sklar.draft_schema(tmp_path / "t.parquet") == sklar.draft_schema(frame) == first
     for store in ("t.sqlite", "t.duckdb"):

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+import sklar
 from sklar.model.margins.density import fit_density
 from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation
+from sklar.model.margins.bins import lay_out_column
 from sklar.model.margins.nulls import expected_missing
 
 
@@ -45,3 +47,22 @@ def test_a_column_of_nulls_alone_and_one_of_a_single_value():
     assert fit_density(support, [seen], KnownTotal(rows=1_000, sigma=5.0), null=1)[1] > 0.99
     one = CellSupport(width=np.ones(1), position=np.zeros(1), chained=np.zeros(1, bool))
     assert fit_density(one, [], KnownTotal(rows=10, sigma=1.0), null=0).tolist() == [1.0]
+
+
+def test_a_column_that_nobody_described_has_no_nulls_unless_they_show() -> None:
+    def doubted(count: float) -> float:
+        return expected_missing(count, 35.0, 6_000.0, 0.5)
+
+    assert expected_missing(0.0, 35.0, 6_000.0) > 15.0 > 2.0 > doubted(0.0) > doubted(-70.0) > 0.0
+    assert doubted(5 * 35.0) == pytest.approx(expected_missing(5 * 35.0, 35.0, 6_000.0), rel=0.01)
+    prior = np.append(0.5 / np.sqrt(6_000.0 * np.arange(0.5, 6_000)), 0.0)  # brute force over whole numbers
+    likelihood = np.exp(-0.5 * ((60.0 - np.append(np.arange(0.5, 6_000), 0.0)) / 35.0) ** 2)
+    posterior = np.append(0.5 * prior[:-1], 0.5) * likelihood
+    mean = posterior @ np.append(np.arange(0.5, 6_000), 0.0) / posterior.sum()
+    assert doubted(60.0) == pytest.approx(mean, rel=0.02)
+
+
+def test_only_kinds_that_were_found_doubt_their_nulls() -> None:
+    stated = sklar.Category(["a", "b"], nullable=True)
+    found = sklar.Category(["a", "b"], nullable=True, source={"kind": "measured"})
+    assert lay_out_column(stated).absent == 0.0 < lay_out_column(found).absent

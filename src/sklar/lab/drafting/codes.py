@@ -169,7 +169,7 @@ def _draft_formatted(profile: Profile, unit: str) -> Guess | None:
         return None
     guess = draft_quantity(plain, numbers)
     column = replace(guess.column, format=form.example)  # type: ignore[call-arg]
-    note = f"The numbers are read as {form.example} stands for 1234.56: the fact `format`."
+    note = f"Numbers are written in the form {form.example}, which stands for 1234.56: the fact `format`."
     return Guess(column=column, notes=guess.notes).with_notes(note)
 
 
@@ -179,4 +179,8 @@ def _find_format(profile: Profile, unit: str) -> NumberFormat | None:
     for value, count in zip(profile.values, profile.counts.tolist(), strict=True):
         counts[cell_class(value.strip().removesuffix(unit))] += count
     form = number_format(counts)
-    return replace(form or NumberFormat(), suffix=unit) if unit else form
+    if unit or form is None:
+        return replace(form or NumberFormat(), suffix=unit) if unit else None
+    texts = [value.strip() for value in profile.values]
+    before, after = any(t.startswith(form.prefix) for t in texts), any(t.endswith(form.suffix) for t in texts)
+    return replace(form, prefix=form.prefix if before else "", suffix=form.suffix if after else "")

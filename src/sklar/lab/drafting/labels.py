@@ -18,7 +18,8 @@ MIN_LABEL_ROWS, MIN_LABEL_SHARE = 10, 0.01
 """Rows that a label needs to be listed, or share of the rows of a small table: a rarer one may identify a person."""
 MIN_COVERED_SHARE = 0.5
 """Share of the rows that listed labels must cover, else the column is free text."""
-_PLAIN_INTEGER = re.compile(r"-?[1-9]\d{0,17}|0")
+_WHOLE = re.compile(r"(-?[1-9]\d{0,17}|0)(?:\.0)?")
+"""Texts of whole numbers; a column of floats, as one with missing values, is often written with ".0"."""
 
 
 def guess_category(profile: Profile) -> Guess | None:
@@ -48,8 +49,10 @@ def list_frequent(profile: Profile) -> list[Any]:
 def as_labels(values: Iterable[Any]) -> tuple[str, ...] | tuple[int, ...]:
     """Convert values to integers if all of them are, else to text; 0.0 and -0.0 are one label."""
     texts = tuple(dict.fromkeys(label_text(v) for v in values))
-    whole = all(_PLAIN_INTEGER.fullmatch(t) and INT64_MIN <= int(t) <= INT64_MAX for t in texts)
-    return tuple(int(t) for t in texts) if whole else texts
+    whole = tuple(int(match[1]) for text in texts if (match := _WHOLE.fullmatch(text)))
+    if len(whole) < len(texts) or any(not INT64_MIN <= number <= INT64_MAX for number in whole):
+        return texts
+    return tuple(dict.fromkeys(whole))
 
 
 def min_label_rows(profile: Profile) -> int:

@@ -76,9 +76,15 @@ def _find_orders(table: ExactTable, rng: np.random.Generator) -> Iterator[Rule]:
     names = [name for name in table.names if name in table.numbers][:MAX_COLUMNS]
     found = [(low, high) for low, high in permutations(names, 2) if _is_ordered(table, low, high, rng)]
     for low, high in found:
-        if any((low, between) in found and (between, high) in found for between in names):
+        if any((low, mid) in found and (mid, high) in found and _is_filled(table, mid, low, high) for mid in names):
             continue  # it follows from two others
         yield AtMost(low=low, high=high, source=FROM_ROWS)
+
+
+def _is_filled(table: ExactTable, name: str, *others: str) -> bool:
+    """Return whether a column has a value in every row where all the others have one."""
+    empty = np.any([np.isnan(table.numbers[other]) for other in others], axis=0)
+    return bool((empty | ~np.isnan(table.numbers[name])).all())
 
 
 def _is_ordered(table: ExactTable, low: str, high: str, rng: np.random.Generator) -> bool:

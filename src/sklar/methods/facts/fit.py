@@ -441,7 +441,8 @@ def _labels_note(column: Column) -> str:
         return f"no label was above the noise; all rows become '{column.other}'"
     listed = ", ".join(str(value) for value in column.values[:5])
     stated = "" if column.provenance("values") == "measured" else ", those stated among them"
-    return f"{len(column.values)} labels ({listed}{', ...' if len(column.values) > 5 else ''}){stated}"
+    labels = "1 label" if len(column.values) == 1 else f"{len(column.values)} labels"
+    return f"{labels} ({listed}{', ...' if len(column.values) > 5 else ''}){stated}"
 
 
 def _numeric(schema: Schema, name: str) -> Numeric:

@@ -64,7 +64,8 @@ MIN_ONE_SHARE, MIN_ZERO_SHARE = 0.1, 0.05
 MAX_FINER_SHARE = 0.02
 """Share of numbers that may have more digits after the decimal sign than a column is found to have."""
 CURRENCY_DIGITS = 2
-"""Digits after the decimal sign of amounts of money, of which classes of cells show none."""
+"""Digits after the decimal sign of amounts of money, and of numbers that all have a sign between their thousands:
+classes of cells show none of these."""
 MIN_UNIT_SHARE = 0.5
 """Share of a column's numbers that have a unit, for it to be part of the format."""
 _KEY_WORDS = frozenset({"id", "ids", "key", "uuid", "guid", "nr", "ssn", "iban", "email", "phone", "rowid", "index"})
@@ -142,12 +143,12 @@ def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
     """Return the schema with the kinds that the measurements show; BudgetError if the noise hides the table."""
     measured = evidence.measured(NAME)
     noise = measured[0].noise
-    rows = max(float(np.mean([one.values.sum() for one in measured])), 0.0)
+    counts = {one.query.columns[0]: dict(zip(CELL_CLASSES, one.values.tolist(), strict=True)) for one in measured}
+    rows = estimate_rows(counts.values(), noise)
     columns: dict[str, Column] = {}
     notes: dict[str, str] = {}
-    for one in measured:
-        name = one.query.columns[0]
-        columns[name], note = decide_kind(dict(zip(CELL_CLASSES, one.values.tolist(), strict=True)), noise)
+    for name, noisy in counts.items():
+        columns[name], note = decide_kind(noisy, noise)
         notes |= {name: note} if note else {}
     if rows < MIN_SIGNAL * noise.std or list(notes.values()) == [TOO_FEW] * len(measured):
         raise BudgetError(
@@ -162,15 +163,19 @@ def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
             f"Only finding that was charged, {KINDS_SHARE:.0%} of the budget"
         )
     schema = evidence.setting.options.marked.with_columns(columns)
-    signs = {
-        one.query.columns[0]: _sign_counts(dict(zip(CELL_CLASSES, one.values.tolist(), strict=True)), noise)
-        for one in measured
-        if _is_plain(columns[one.query.columns[0]])
-    }
+    signs = {name: _sign_counts(noisy, noise) for name, noisy in counts.items() if _is_plain(columns[name])}
     std = noise.std * math.sqrt(KINDS_SHARE / len(measured))
     return FoundKinds(
         schema=schema, notes=tuple(f"{name}: {note}" for name, note in notes.items()), rows=rows, std=std, signs=signs
     )
+
+
+def estimate_rows(tables: Iterable[Mapping[str, int]], noise: Noise) -> float:
+    """Return the number of rows by noisy counts of the cell classes of every column.
+
+    Most columns have few classes: the sum of those that are there has a fraction of the noise of all.
+    """
+    return float(np.median([sum(_significant(noisy, noise).values()) for noisy in tables]))
 
 
 def _is_plain(column: Column) -> bool:
@@ -239,7 +244,8 @@ def _number_column(counts: Mapping[str, int]) -> Column:
     written = None if form is None else form.example
     if (form is not None and bool(form.suffix)) or fractions >= MIN_DECIMAL_SHARE * numbers:
         digits = _decimals(counts, mark)
-        if digits is None and form is not None and form.suffix in CURRENCIES:
+        thousands = form is not None and not form.suffix and not any(counts[name] for name in _fractions(mark))
+        if digits is None and (thousands or (form is not None and form.suffix in CURRENCIES)):
             digits = CURRENCY_DIGITS
         source = found_source(Real, "lower", "upper") | ({} if digits is None else {"decimals": "measured"})
         return Real(0, 1, format=written, decimals=digits, nullable=True, source=source)

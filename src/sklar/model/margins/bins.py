@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.arrays import Floats, Ints, Mask
+from sklar.model.margins.nulls import NONE_MISSING
 from sklar.model.margins.units import UnitSearch, units_to_seek
 from sklar.schema.columns import Column
 from sklar.schema.grid import (
@@ -55,6 +56,7 @@ class BinLayout:
         candidate: Value codes that are singled out by the schema (bounds of reals, declared and round values).
         rare: Codes after the values which may well be empty: `other`.
         null: Code of missing values, the last one; None if the column has none.
+        absent: Prior probability that no value is missing.
         unit: Whether all value codes hold one integer each.
         units: How to find the unit of its numbers and where they heap; None if that cannot be measured.
     """
@@ -69,6 +71,7 @@ class BinLayout:
     null: int | None
     ordered: bool
     unit: bool
+    absent: float = 0.0
     units: UnitSearch | None = None
 
     @property
@@ -112,6 +115,7 @@ def lay_out_column(column: Column) -> BinLayout:
         null=column.null_code,
         ordered=column.ordered,
         unit=unit,
+        absent=NONE_MISSING if column.provenance("kind") == "measured" else 0.0,
     )
     if not layout.refined:
         return layout

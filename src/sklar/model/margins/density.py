@@ -67,6 +67,7 @@ def fit_density(
     total: KnownTotal,
     rare: Mask | None = None,
     null: int | None = None,
+    absent: float = 0.0,
 ) -> Floats:
     """Return probabilities of the cells of a column.
 
@@ -77,11 +78,12 @@ def fit_density(
     valid distribution.
 
     Cells which may well be empty (`rare`) get mass 0 unless their count is significant; the cell of missing values
-    (`null`) gets the posterior mean of its share, and the others are fitted to what is left of the rows.
+    (`null`) gets the posterior mean of its share, which is 0 with the prior probability `absent`, and the others are
+    fitted to what is left of the rows.
     """
     k = len(support.width)
     keep = _cells_to_keep(observations, k, rare)
-    missing, sigma = (0.0, 0.0) if null is None or k == 1 else _missing(observations, k, null, total)
+    missing, sigma = (0.0, 0.0) if null is None or k == 1 else _missing(observations, k, null, total, absent)
     keep[[] if null is None or k == 1 else [null]] = False
     if not keep.all():
         mass = np.zeros(k)
@@ -99,10 +101,12 @@ def fit_density(
     return _fit_chain(support, observations, total)
 
 
-def _missing(observations: Sequence[Observation], k: int, null: int, total: KnownTotal) -> tuple[float, float]:
+def _missing(
+    observations: Sequence[Observation], k: int, null: int, total: KnownTotal, absent: float
+) -> tuple[float, float]:
     """Return the expected number of missing values and its standard deviation, from bins that hold nothing else."""
     counts, sigma = seen_alone(observations, k)
-    expected = expected_missing(float(counts[null]), float(sigma[null]), total.rows)
+    expected = expected_missing(float(counts[null]), float(sigma[null]), total.rows, absent)
     return expected, float(sigma[null]) if np.isfinite(sigma[null]) else 0.0
 
 

@@ -69,7 +69,7 @@ def fit_cells(
     support = CellSupport(width=width, position=COARSE_CELLS * middle / max(width.sum(), 1e-300), chained=chained)
     seen = [*(observe(starts, layout.size, histogram) for histogram in histograms), *more]
     null = None if layout.null is None else len(starts) - 1
-    return fit_density(support, seen, total, rare=np.isin(starts, layout.rare), null=null)
+    return fit_density(support, seen, total, rare=np.isin(starts, layout.rare), null=null, absent=layout.absent)
 
 
 def chained_cells(layout: BinLayout, starts: Ints, atoms: Ints) -> Mask:
