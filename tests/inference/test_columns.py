@@ -165,3 +165,21 @@ def test_a_spike_at_the_end_of_the_support_has_no_tail_beyond_it(share: float, m
         assert sums is not None
         mean, variance, _ = sums.estimate_means(VALUES[None])
         assert abs(mean[0] - counts @ VALUES / 20_000) < 4 * math.sqrt(variance[0]) < 0.4
+
+
+@pytest.mark.parametrize("size", [100, 300])
+def test_intervals_of_single_values_allow_for_a_point_mass_of_unknown_place(size: int) -> None:
+    """The cell of four codes is known; which code holds the point mass is not, and the interval is longer upwards."""
+    rng, mass, rows = generator(8), np.full(CODES, 1 / CODES), 1_000
+    code, held = 61, 0
+    for _ in range(40):
+        counts = rng.multinomial(rows - size, mass)
+        counts[code] += size
+        tables = [histogram(counts, COARSE, 12.0, rng)]
+        sums = fit_column_estimator(tables, mass, np.full(CODES, 0.25), RowCount(rows=rows, sigma=5.0), rows)
+        assert sums is not None
+        mean, variance, third = sums.estimate_means((np.arange(CODES) == code).astype(float)[None])
+        skewness = float(third[0] / variance[0] ** 1.5)
+        assert skewness > 0  # three codes without the point mass, one with all of it
+        held += abs(mean[0] - counts[code] / rows) < (1.96 + skewness * (1.96**2 - 1) / 6) * math.sqrt(variance[0])
+    assert held >= 30

@@ -16,9 +16,10 @@ the last cell. A prior of the same weight as the most likely single grid point s
 posterior variance is part of the error: it is the uncertainty about a tail of any of these shapes.
 
 Within a cell nothing was counted, and rows follow the model. Rows in excess of the density of both neighbours may all
-have one unknown value (top-coded, censored). If such a point mass of any size up to all n rows is a priori as likely
-as none, an excess of m rows with noise of deviation s makes its odds s sqrt(2 pi) exp(m^2 / 2 s^2) / n to one. With
-p its probability and v the variance of h inside the cell, the error variance grows by p m^2 v.
+have one unknown value (top-coded, censored). A priori such a point mass is as likely as none, every order of magnitude
+of its size m, from one row to all n, is as likely as any other, and it stands where the model puts rows of the cell.
+With h' the deviation of h from its mean inside the cell, the error then has variance E(m^2) E(h'^2) and third moment
+E(m^3) E(h'^3), under the posterior of m given the excess.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ DECAY_DENSITY_RATIO = 3.0
 """The decay at the end of the body is measured from where the model's density is this multiple of that at the end."""
 LOG_DENSITY_STEPS, LOG_DENSITY_SD = np.linspace(-2.0, 2.0, 5), 0.4
 """Grid of b in standard deviations, and that deviation: how far the density at the end of the body may be off."""
+LUMP_SIZES = 200
+"""Sizes of a point mass, evenly spaced on the log scale, over which its posterior is summed."""
 MAX_HISTOGRAM_CELLS = 512
 """Histograms with more cells, as of single values, are too noisy to estimate means from."""
 
@@ -104,7 +107,7 @@ class ColumnEstimator:
         observed: The observed numbers.
         sigma: The standard deviations of their noise.
         tails: The tails beyond the body.
-        lumps: Expected squared number of rows in each cell that share a single value.
+        lumps: Expected square and cube of the number of rows in each cell that share a single value.
         rows: The number of rows that means are taken over.
     """
 
@@ -124,10 +127,10 @@ class ColumnEstimator:
         cells = len(self.body) + sum(len(tail.cells) for tail in self.tails)
         by_cell = np.stack([np.bincount(self.lookup, self.inside * line, cells) for line in functions])
         weights = by_cell[:, self.body] @ self.solved
-        squares = np.stack([np.bincount(self.lookup, self.inside * line**2, cells) for line in functions])
-        within = np.maximum(squares - by_cell**2, 0.0)
-        mean, third = weights @ self.observed, np.zeros(len(functions))
-        variance = weights**2 @ self.sigma**2 + within @ self.lumps
+        away = functions - by_cell[:, self.lookup]
+        within = [np.stack([np.bincount(self.lookup, self.inside * x**k, cells) for x in away]) for k in (2, 3)]
+        mean, third = weights @ self.observed, within[1] @ self.lumps[1]
+        variance = weights**2 @ self.sigma**2 + within[0] @ self.lumps[0]
         for tail in self.tails:
             # The body was solved as if the tails were empty: their rows must be taken off its number of rows.
             sums = (by_cell[:, tail.cells] - weights[:, -1:]) @ tail.tables.T
@@ -171,11 +174,8 @@ def fit_column_estimator(
         for beyond, inner in zip(ends, (chained, chained[::-1]), strict=True)
         if len(beyond)
     )
-    lumps = np.zeros(cells)
-    lumps[body] = solved @ observed
-    lumps[chained] = _lumps(
-        lumps[chained], np.sqrt(solved**2 @ sigma**2)[np.searchsorted(body, chained)], span[chained], rows
-    )
+    lumps, places = np.zeros((2, cells)), np.searchsorted(body, chained)
+    lumps[:, chained] = _lumps((solved @ observed)[places], np.sqrt(solved**2 @ sigma**2)[places], span[chained], rows)
     # A cell that the model leaves empty is represented by the middle of its codes.
     within = mass + 1e-9 / len(mass)
     inside = within / np.bincount(lookup, within, cells)[lookup]
@@ -186,7 +186,7 @@ def fit_column_estimator(
 
 
 def _lumps(counts: Floats, noise: Floats, span: Floats, rows: float) -> Floats:
-    """Return the expected squared number of rows with one value in each cell: its excess over the denser neighbour."""
+    """Return the expected square and cube of the number of rows with one value in each cell, by its excess."""
     more, spread = counts.copy(), noise
     for shift in (1, -1):
         beside = slice(shift, None) if shift > 0 else slice(None, shift)
@@ -197,10 +197,13 @@ def _lumps(counts: Floats, noise: Floats, span: Floats, rows: float) -> Floats:
         more[here] = np.where(denser, left, more[here])
         spread = spread.copy()
         spread[here] = np.where(denser, np.hypot(noise[here], scale * noise[beside]), spread[here])
-    more = np.maximum(more, 0.0)
-    z = np.minimum(more / np.maximum(spread, 1e-300), 30.0)
-    odds = spread * math.sqrt(2 * math.pi) * np.exp(z**2 / 2) / rows
-    return odds / (1.0 + odds) * more**2
+    sizes = np.geomspace(1.0, max(rows, 2.0), LUMP_SIZES)
+    spread = np.maximum(spread, 1e-9 * rows)[:, None]
+    log = sizes * (more[:, None] - sizes / 2) / spread**2 - math.log(LUMP_SIZES)  # beside no lump, whose log is 0
+    top = np.maximum(log.max(axis=1, keepdims=True), 0.0)
+    weight = np.exp(log - top)
+    weight /= np.exp(-top) + weight.sum(axis=1, keepdims=True)
+    return np.stack([weight @ sizes**2, weight @ sizes**3])
 
 
 def _common(tables: Sequence[Measurement]) -> Ints:

@@ -46,6 +46,21 @@ def test_the_number_is_read_without_bias_and_with_its_variance():
     assert found[0].variance < SIGMA**2
 
 
+def test_nulls_that_depend_on_values_do_not_change_the_number():
+    """Nulls of the second column come with the first value of the first, which holds 40% of the rows."""
+    first, second = np.array([0.4, 0.1, 0.1, 0.1, 0.1, 0.2]), np.array([0.3, 0.2, 0.2, 0.1, 0.2])
+    joint = np.outer(first, second)
+    change = np.zeros_like(joint)
+    change[0, -1], change[2, -1], change[0, 0], change[2, 0] = 0.018, -0.018, -0.018, 0.018
+    change[-1, -1] += 0.03
+    change[-1, 1] -= 0.03
+    change[0, -1] -= 0.03
+    change[0, 1] += 0.03
+    found = read_null_excess(ROWS * (joint + change), 1.0, ROWS, (first, second), (0.8, 0.8))
+    assert found is not None
+    assert found.rows == pytest.approx(0.03 * ROWS)
+
+
 def test_chance_is_left_alone_and_all_together_is_believed():
     most = ROWS * (0.04 - 0.04 * 0.05)
     assert np.mean([abs(read(0.0, seed).expected) for seed in range(40)]) < 0.25 * SIGMA

@@ -23,7 +23,7 @@ from sklar.methods.vine.classwise import TargetTables, root_at_target, target_ta
 from sklar.methods.vine.halves import HALVES, split_in_halves
 from sklar.methods.vine.nulls import link_again, link_nulls, null_tables
 from sklar.methods.vine.options import VineOptions, depth_of
-from sklar.methods.vine.pairs import PAIRS
+from sklar.methods.vine.pairs import PAIRS, RARE
 from sklar.methods.vine.planner import PLANNED
 from sklar.methods.vine.prior import PriorTables, pool_margins
 from sklar.methods.vine.products import released_products
@@ -49,8 +49,6 @@ from sklar.release.measurements import Measurement
 
 ROWS = "rows"
 """Label of the step that measures the number of rows."""
-RARE = 0.005
-"""A value with less mass than this does not make a column more than two-valued."""
 
 
 @remembered

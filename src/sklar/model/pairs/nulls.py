@@ -64,8 +64,10 @@ def read_null_excess(
     """Return what a noisy table measures; None where nulls are no group of their own on both axes (`tops` of 1)."""
     if max(tops) >= 1.0 or min(len(mass) for mass in masses) < 2:
         return None
-    direction, chance = null_direction(*masses), masses[0][-1] * masses[1][-1]
-    size = float(np.vdot(direction, direction))
+    # Along a direction that is even over the values, a table without an excess in its margins shows that of the corner
+    # alone, however its values depend on each other and on the other column's nulls.
+    direction = null_direction(*(np.ones(len(mass)) for mass in masses))
+    size, chance = float(np.vdot(direction, direction)), masses[0][-1] * masses[1][-1]
     # The last groups are nulls alone, so their masses are all that the number can be.
     own = float(np.vdot(direction, counts - rows * np.outer(*masses))) / size
     most = rows * (min(masses[0][-1], masses[1][-1]) - chance)

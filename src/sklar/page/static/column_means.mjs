@@ -55,8 +55,7 @@ export class ColumnMeans {
     this.lines = facts.lines.map((line) => (line.at(-1) === -1 ? Array.from({ length: line[1] - line[0] + 1 }, (_, i) => line[0] + i) : line));
     this.tails = facts.tails.map((tail) => ({ cells: tail.cells, possible: listTails(tail) }));
     this.cells = this.body.length + this.tails.reduce((sum, tail) => sum + tail.cells.length, 0);
-    this.lumps = new Float64Array(this.cells);
-    for (const [cell, lump] of facts.lumps) this.lumps[cell] = lump;
+    this.lumps = facts.lumps;
     const within = mass.map((x) => x + 1e-9 / mass.length), whole = this.byCell(within.map(() => 1), within);
     this.inside = within.map((x, code) => x / whole[this.lookup[code]]);
   }
@@ -86,14 +85,18 @@ export class ColumnMeans {
   }
 
   estimateOne(line) {
-    const cells = this.byCell(line), squares = this.byCell(line.map((x) => x * x));
+    const cells = this.byCell(line), away = line.map((x, code) => x - cells[this.lookup[code]]);
+    const squares = this.byCell(away.map((x) => x ** 2)), cubes = this.byCell(away.map((x) => x ** 3));
     const weights = this.weigh(Float64Array.from(this.body, (cell) => cells[cell])), last = weights.at(-1);
     let mean = 0, variance = 0, third = 0;
     weights.forEach((x, i) => {
       mean += x * this.observed[i];
       variance += (x * this.sigma[i]) ** 2;
     });
-    for (let cell = 0; cell < this.cells; cell++) variance += Math.max(squares[cell] - cells[cell] ** 2, 0) * this.lumps[cell];
+    for (const [cell, square, cube] of this.lumps) {
+      variance += squares[cell] * square;
+      third += cubes[cell] * cube;
+    }
     for (const tail of this.tails) {
       const h = tail.cells.map((cell) => cells[cell] - last);
       const sums = tail.possible.map(({ rows }) => h.reduce((sum, x, i) => sum + x * rows[i], 0));

@@ -101,7 +101,7 @@ def _describe_estimator(one: ColumnEstimator) -> dict[str, Any]:
     return {
         "lookup": _runs(one.lookup), "body": one.body.tolist(), "lines": [_describe_line(line) for line in one.lines],
         "observed": _plain(one.observed), "sigma": _runs_of_numbers(one.sigma),
-        "lumps": [[int(cell), one.lumps[cell]] for cell in np.flatnonzero(one.lumps)],
+        "lumps": [[int(cell), *one.lumps[:, cell].tolist()] for cell in np.flatnonzero(one.lumps[0])],
         "tails": [_describe_tail(tail) for tail in one.tails], "rows": one.rows,
     }  # fmt: skip
 
