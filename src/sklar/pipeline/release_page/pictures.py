@@ -77,7 +77,8 @@ def describe_dependence(stored: Stored, *, with_rows: bool) -> dict[str, Any]:
     """Return the strength of dependence of all pairs of columns in the model, from rows drawn from it.
 
     The strength is sqrt(1 - exp(-2 I)) with I the mutual information of grouped columns, less what chance gives, and 0
-    if not significant; its sign is that of the rank correlation where both columns are ordered and present. It is stored in hundredths.
+    if not significant; its sign is that of the rank correlation where both columns are ordered and present. It is
+    stored in hundredths.
     """
     rng = named_streams(stored.fit["seed"])("page")
     codes = stored.model.simulate(DRAWN_ROWS, rng)
@@ -86,7 +87,9 @@ def describe_dependence(stored: Stored, *, with_rows: bool) -> dict[str, Any]:
         _group(column, margin, codes[:, j])
         for j, (column, margin) in enumerate(zip(columns, stored.model.margins, strict=True))
     ]
-    strength = np.clip(np.round(100 * compute_strengths(groups) * compute_signs(columns, codes)), -100, 100).astype(np.int8)
+    strength = np.clip(np.round(100 * compute_strengths(groups) * compute_signs(columns, codes)), -100, 100).astype(
+        np.int8
+    )
     found = {"names": list(stored.coordinates.schema.modelled), "strength": _pack(strength)}
     return found | ({"rows": _pack(np.ascontiguousarray(codes[:PICTURE_ROWS].T))} if with_rows else {})
 
