@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import sklar
 from benchmarks.open.runs import Run, all_kept, kept, planned, store
 from benchmarks.open.tables import OpenTable, load
+from benchmarks.open.tools import TOOLS
 from benchmarks.results import STORE
 from sklar.lab.entries.check import verify_entry
 from sklar.lab.entries.entry import Entry, read_entry, read_public, rows_checksum, write_entry
@@ -53,11 +54,18 @@ def score_run(run: Run, folder: Path, table: OpenTable) -> dict[str, Any]:
 
 
 def collect() -> list[dict[str, Any]]:
-    """Score what is not scored yet, and write the list of results: one line for each run."""
+    """Score what is not scored yet, and write the list of results: one line for each run.
+
+    Lines of runs that were made elsewhere stay, unless the same run was made here. Of a tool that is installed here
+    only its present version counts.
+    """
     by_table: dict[str, list[tuple[Run, Path]]] = {}
     for run, folder in all_kept():
-        by_table.setdefault(run.table, []).append((run, folder))
-    lines: list[dict[str, Any]] = []
+        if run.version == (TOOLS[run.tool].version() or run.version):
+            by_table.setdefault(run.table, []).append((run, folder))
+    lines: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for line in RESULTS.read_text().splitlines() if RESULTS.exists() else ():
+        lines[_place(json.loads(line))] = json.loads(line)
     for name, made in sorted(by_table.items()):
         table = load(name)
         for run, folder in made:
@@ -65,10 +73,16 @@ def collect() -> list[dict[str, Any]]:
                 continue
             found = score_run(run, folder, table) if run.status == "ok" else {"scores": {}}
             facts = {"tuned": table.tuned, "about": table.about, "columns": len(table.schema.modelled)}
-            lines.append({**asdict(run), **facts, "key": run.key, "scores": found["scores"]})
-    order = sorted(lines, key=lambda one: (one["table"], one["tool"], one["epsilon"] or 0, one["repetition"]))
+            line = {**asdict(run), **facts, "key": run.key, "scores": found["scores"]}
+            lines[_place(line)] = line
+    order = [lines[place] for place in sorted(lines)]
     RESULTS.write_text("".join(json.dumps(one, sort_keys=True) + "\n" for one in order))
     return order
+
+
+def _place(line: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what a line is about: the table, the tool, the budget and the number of the repetition."""
+    return line["table"], line["tool"], line["epsilon"] or 0.0, line["repetition"]
 
 
 def write(table: str, tool: str, epsilon: float, path: Path) -> list[Path]:

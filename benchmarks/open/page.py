@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
+import textwrap
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ MIN_AUC_LOSS = 0.01
 """Smaller differences of AUC between two tools are not listed: a test set of 2,000 rows has as much noise."""
 WEAK_SHARE = 0.15
 """Tables on which Sklar is less close than this share of the real rows, at its largest epsilon, are named."""
+WIDTH = 100
+EPSILON_TICKS, ERROR_TICKS = (0.1, 0.3, 1, 3, 10), (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 INTRO = """# The open benchmark
 
 Public tables, every tool at the same budget, and entries that anyone can check. This page is written
@@ -50,7 +53,6 @@ HOW = """## How to read it
   k-marginal score cuts numbers into twentieths of their real ranks, which such a grid may miss.
 * "Tuned on" means that results on this table were looked at while methods of Sklar were developed.
   The others were not used, as far as the developers' notes say. NIST's national excerpt is tuned on.
-
 """
 WEAKNESS = """Columns of real numbers with few distinct values are one reason (randhie, bikeshare, abortion): rows
 come out near these values and not on them, unless the schema states `step`, `decimals` or `atoms`,
@@ -167,7 +169,8 @@ def write_page() -> Path:
     deviation = relative_error(cell for cells in groups.values() for cell in cells)
     parts = [
         INTRO, _summary(groups, deviation), _ours(results, groups), f"![Error over epsilon]({PLOT.name})\n\n",
-        HOW.replace("{spread}", _spread(groups, deviation)), _peers(groups, deviation), _left_out(results), CHECK,
+        HOW.replace("{spread}", _spread(groups, deviation)), _versions(results), _peers(groups, deviation),
+        _left_out(results), CHECK,
     ]  # fmt: skip
     PAGE.write_text("".join(parts))
     draw(groups, PLOT)
@@ -179,6 +182,14 @@ def _spread(groups: dict[tuple[str, float], list[Cell]], deviation: float) -> st
     if any(cell.tool == OURS and len(cell.runs) > 1 for cells in groups.values() for cell in cells):
         return f"Errors of\n  repeated runs of Sklar differ by {deviation:.1%}; those of peers are taken to do so, too."
     return f"No run was\n  repeated here: errors of all tools are assumed to differ by {deviation:.0%} between runs."
+
+
+def _versions(results: list[dict[str, Any]]) -> str:
+    """Return the versions that made the results, each with its number of runs."""
+    runs = Counter(("Sklar " if one["tool"] in (OURS, FLOOR) else "") + one["version"] for one in results)
+    listed = "; ".join(f"{version} ({count})" for version, count in sorted(runs.items()))
+    text = f"* Versions (of Sklar with a checksum of the code that fits) and their runs: {listed}."
+    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False) + "\n\n"
 
 
 def _summary(groups: dict[tuple[str, float], list[Cell]], deviation: float) -> str:
@@ -296,6 +307,7 @@ def _left_out(results: list[dict[str, Any]]) -> str:
 def draw(groups: dict[tuple[str, float], list[Cell]], path: Path) -> None:
     """Draw errors over epsilon for every tool, relative to independent columns: tools were run on different tables."""
     import matplotlib as mpl
+    import matplotlib.ticker
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
@@ -307,14 +319,18 @@ def draw(groups: dict[tuple[str, float], list[Cell]], path: Path) -> None:
         for cell in cells:
             if floor:
                 ratios[cell.tool][epsilon].append(math.log(cell.error / floor))
-    figure, axes = plt.subplots(figsize=(6.4, 4.0))
+    figure, axes = plt.subplots(figsize=(6.4, 4.6), layout="constrained")
     for tool in sorted(ratios, key=list(TOOLS).index):
         at = sorted(ratios[tool])
-        label = f"{TOOLS[tool].title}, {max(len(ratios[tool][e]) for e in at)} tables"
+        tables = max(len(ratios[tool][e]) for e in at)
+        label = f"{TOOLS[tool].title}, {tables} table{'s' * (tables > 1)}"
         axes.plot(at, [math.exp(np.mean(ratios[tool][e])) for e in at], marker="o", label=label)
     axes.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="error, as a multiple of independent columns'")
-    axes.set_xticks([0.3, 1, 3, 10], ["0.3", "1", "3", "10"])
-    axes.legend(frameon=False)
-    figure.tight_layout()
+    for axis, ticks in ((axes.xaxis, EPSILON_TICKS), (axes.yaxis, ERROR_TICKS)):
+        low, high = axis.get_view_interval()
+        shown = [tick for tick in ticks if low <= tick <= high]
+        axis.set_ticks(shown, [f"{tick:g}" for tick in shown])
+        axis.set_minor_locator(mpl.ticker.NullLocator())
+    figure.legend(frameon=False, loc="outside lower center", ncols=2)
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)

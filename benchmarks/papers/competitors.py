@@ -76,9 +76,15 @@ def psd(epsilon: float) -> Competitor:
 
 
 def php(epsilon: float) -> Competitor:
-    """P-HP of the cells of two columns, the other strong competitor of DPCopula."""
+    """P-HP of the cells of the whole table, the other strong competitor of DPCopula."""
     command = f"{sys.executable} {PEERS / 'php' / 'run.py'}"
     return Competitor(name="php", label="P-HP", command=command, epsilon=epsilon)
+
+
+def fp(epsilon: float) -> Competitor:
+    """Filter and priority sampling of the cells of the whole table, a further competitor of DPCopula."""
+    command = f"{sys.executable} {PEERS / 'fp' / 'run.py'}"
+    return Competitor(name="fp", label="FP", command=command, epsilon=epsilon)
 
 
 def networks(table: str, quick: bool) -> list[Competitor]:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sklar
-from benchmarks.open import page, runs, submission, tools
+from benchmarks.open import entries, page, runs, submission, tools
 from benchmarks.open.listed import CHECKSUMS, LISTED
 from benchmarks.open.tables import OpenTable, checksum, read_facts
 from benchmarks.open.tables import _facts as facts_of  # pyright: ignore[reportPrivateUsage]
@@ -113,9 +113,29 @@ def test_a_run_of_sklar_leaves_a_release(folder: Path) -> None:
     assert sklar.verify(runs.store() / made.key / "run.release.zip").ok
 
 
+def test_results_that_were_made_elsewhere_stay_and_only_the_present_version_counts(
+    folder: Path, monkeypatch: Any
+) -> None:
+    elsewhere = [result("copy", 1.0, 900.0), result("copy", 10.0, 910.0), result("mst_dpmm", 1.0, 920.0)]
+    monkeypatch.setattr(entries, "RESULTS", folder / "open.jsonl")
+    entries.RESULTS.write_text("".join(json.dumps({**line, "table": "small"}) + "\n" for line in elsewhere))
+    monkeypatch.setattr(entries, "load", lambda name: TABLE)
+    monkeypatch.setitem(tools.TOOLS, "copy", script(COPY))
+    for version, score in (("0", 930.0), ("1", 940.0)):
+        planned = runs.planned(TABLE, "copy", 1.0, 0)
+        assert planned is not None
+        made = runs.make(replace(planned, version=version), TABLE, 60)
+        known = {"version": entries.scoring_version(), "scores": {"k_marginal": score}}
+        (runs.store() / made.key / "scores.json").write_text(json.dumps(known))
+    found = [(line["tool"], line["epsilon"], line["scores"]["k_marginal"]) for line in entries.collect()]
+    assert found == [("copy", 1.0, 940.0), ("copy", 10.0, 910.0), ("mst_dpmm", 1.0, 920.0)]
+    assert [json.loads(line)["tool"] for line in entries.RESULTS.read_text().splitlines()] == [one[0] for one in found]
+
+
 def result(tool: str, epsilon: float | None, score: float, repetition: int = 0, **more: Any) -> dict[str, Any]:
     scores = {"k_marginal": score, "tvd2": 0.1, "real_rows_share": 0.2}
-    facts = {"table": "t", "tool": tool, "epsilon": epsilon, "repetition": repetition, "status": "ok", "cpu": 3.0}
+    facts = {"table": "t", "tool": tool, "epsilon": epsilon, "repetition": repetition, "status": "ok", "cpu": 3.0,
+             "version": "1.0"}  # fmt: skip
     return {**facts, "memory": 100.0, "rows": 9, "columns": 2, "tuned": False, "about": "made", "limit": 9.0,
             "scores": scores, **more}  # fmt: skip
 
@@ -148,6 +168,7 @@ def test_the_page_says_first_where_sklar_is_behind_and_what_was_not_run(folder: 
         first < text.index("## Sklar on every table") and "| 10 | 1 | 0 | 0 |" in text and "| 1 | 0 | 0 | 1 |" in text
     )
     assert "AIM (dpmm) exceeded 9 s on t at epsilon 1" in text and "google/dpsynth" in text
+    assert "and their runs: 1.0 (3); Sklar 1.0 (5)." in " ".join(text.split())
     assert "<svg" in (folder / "benchmark.svg").read_text()
 
 

@@ -12,6 +12,8 @@ import pytest
 
 import sklar
 from benchmarks.papers.competitors import networks, php, privbayes
+from benchmarks.papers.privelet import answer_ranges, draw_noise, invert, weights
+from sklar.lab.metrics.queries import random_ranges
 
 PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
 
@@ -84,12 +86,16 @@ def test_php_scores_every_cut_as_by_hand_and_no_row_moves_a_score_further(recipe
         parts = ((counts[:at], counts[at:]) for at in range(1, len(counts)))
         return np.array([sum(np.abs(part - part.mean()).sum() for part in pair) for pair in parts])
 
+    def sparse(counts):
+        filled = np.flatnonzero(counts)
+        return run.uneven(filled + 20, counts[filled], 20, 27, np.arange(21, 27))
+
     worst = 0.0
     for counts in rng.integers(0, 4, (60, 7)):
-        np.testing.assert_allclose(run.uneven(counts), uneven(counts), atol=1e-12)
+        np.testing.assert_allclose(sparse(counts), uneven(counts), atol=1e-12)
         for at in range(7):
             more = counts + (np.arange(7) == at)
-            worst = max(worst, np.abs(run.uneven(more) - run.uneven(counts)).max())
+            worst = max(worst, np.abs(sparse(more) - sparse(counts)).max())
     assert 1.0 < worst <= run.SENSITIVITY
 
 
@@ -100,18 +106,61 @@ def test_php_finds_even_parts(recipe):
     assert (made < [8, 4]).all() and made.shape == (6_000, 2)
     one, two = (np.bincount(rows[:, 0] * 4 + rows[:, 1], minlength=32) for rows in (codes, made))
     assert np.abs(one - two).max() < 6 * np.sqrt(2 * 188)  # six standard deviations of both draws
-    assert sorted(run.z_order((4, 3))) == list(range(12))
-
-
-def test_php_refuses_more_than_two_columns(recipe, tmp_path, monkeypatch):
-    run = recipe("php")
-    pd.DataFrame(np.zeros((50, 3), dtype=int), columns=list("abc")).to_parquet(tmp_path / "train.parquet")
-    sklar.Schema({name: sklar.Integer(0, 3) for name in "abc"}).write(tmp_path / "schema.toml")
-    files = [str(tmp_path / name) for name in ("train.parquet", "schema.toml", "made.parquet")]
-    monkeypatch.setattr(sys, "argv", ["run.py", *files[:2], "1.0", "0.0", "50", files[2]])
-    with pytest.raises(SystemExit, match="the table has 3"):
-        run.main()
     assert php(1.0).command.endswith("peers/php/run.py")
+
+
+def test_php_puts_cells_of_any_table_in_a_row_and_never_leaves_its_domain(recipe):
+    run, rng = recipe("php"), np.random.default_rng(2)
+    sizes = (5, 1020, 2)
+    codes = rng.integers(0, sizes, (500, 3))
+    assert (run.to_codes(run.to_places(codes, sizes), sizes) == codes).all()
+    assert len(run.places_of_bits(sizes)) == 3 + 10 + 1
+    made = run.synthesize(codes, sizes, 0.01, 2_000, rng)
+    assert (made < sizes).all() and made.min() == 0
+
+
+def test_fp_keeps_what_reaches_its_threshold_and_as_many_empty_cells_as_its_noise_says(recipe):
+    run, rng = recipe("fp"), np.random.default_rng(3)
+    cells, epsilon, alpha = 100_000, 0.5, np.exp(-0.5)
+    threshold = run.find_threshold(cells, 1_000, epsilon)
+    share = alpha**threshold / (1 + alpha)
+    assert cells * share <= 1_000 < cells * share / alpha
+    at = np.arange(0, 2_000, 2)
+    kept, values = run.filter_cells(at, np.full(1_000, threshold), cells, threshold, epsilon, rng)
+    real = np.isin(kept, at)
+    assert len(np.unique(kept)) == len(kept) and values.min() == threshold
+    assert abs(real.sum() - 1_000 / (1 + alpha)) < 6 * np.sqrt(250)  # of a symmetric noise, P(noise >= 0)
+    assert abs((~real).sum() - cells * share) < 6 * np.sqrt(cells * share)
+    assert abs(values[~real].mean() - (threshold - 1 + 1 / (1 - alpha))) < 6 * np.sqrt(alpha) / (1 - alpha) / 25
+
+
+def test_fp_samples_without_bias_and_finds_full_cells(recipe):
+    run, rng = recipe("fp"), np.random.default_rng(4)
+    values = rng.integers(1, 50, 400)
+    totals = [run.sample_by_priority(values, 100, rng)[1].sum() for _ in range(300)]
+    assert abs(np.mean(totals) / values.sum() - 1) < 6 * np.std(totals) / np.sqrt(300) / values.sum()
+    codes = np.repeat([[3, 400, 1], [4, 20, 0]], 5_000, axis=0)
+    made = run.synthesize(codes, (5, 1020, 2), 5.0, 10_000, rng)
+    assert 4_500 < (made == codes[0]).all(axis=1).sum() < 5_500
+
+
+def test_privelet_has_the_sensitivity_and_the_noise_that_it_states():
+    """Forward transforms of one row by brute force: the weighted sum of its coefficients is 1 + log2 of the cells."""
+    size = 16
+    inverse = invert(np.eye(size), 0)
+    moved = np.abs(np.linalg.solve(inverse, np.eye(size))) * weights(size)[:, None]
+    np.testing.assert_allclose(moved.sum(axis=0), 1 + np.log2(size))
+    rng, sizes = np.random.default_rng(5), (40, 2, 32)
+    queries = random_ranges(sizes, 5, rng)
+    found = np.array([answer_ranges(draw_noise(sizes, 1.0, rng), np.zeros(5), queries) for _ in range(200)])
+    scale = (1 + np.log2(64)) * (1 + np.log2(32))
+    for q in range(5):
+        inside = [np.zeros(padded) for padded in (64, 2, 32)]
+        for axis, cells in enumerate(inside):
+            cells[queries.low[q, axis] : queries.high[q, axis] + 1] = 1
+        waves = [(inside[axis] @ invert(np.eye(n), 0) / weights(n)) ** 2 for axis, n in ((0, 64), (2, 32))]
+        variance = 2 * scale**2 * waves[0].sum() * inside[1].sum() * waves[1].sum()
+        assert abs(found[:, q].var() / variance - 1) < 0.8 and abs(found[:, q].mean()) < 6 * np.sqrt(variance / 200)
 
 
 def test_without_noise_a_chain_is_learned(recipe):

@@ -90,7 +90,7 @@ def test_learning_from_fresh_rows_is_as_good_and_from_unrelated_rows_is_not(targ
     assert scores["constant"].synthetic == pytest.approx(0.5, abs=0.01) if measure == "auc" else True
 
 
-@pytest.mark.parametrize("learner", ["boosting", "forest", "linear", "svc", "tree"])
+@pytest.mark.parametrize("learner", ["boosting", "forest", "linear", "svc", "tree", "xgboost"])
 @pytest.mark.parametrize("target", ["city", "age"])
 def test_every_learner_learns_several_classes_and_numbers(learner: str, target: str) -> None:
     """Rome never occurs in the synthetic table, and the test rows still have it."""

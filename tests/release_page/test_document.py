@@ -17,7 +17,7 @@ from sklar.page.embedded import read_block, read_facts
 from sklar.page.program import ENTRY, join_program, list_declared, order_modules, read_static
 from sklar.pipeline.release_page.described_rules import RULES
 from sklar.pipeline.release_page.facts import pack_grid
-from sklar.pipeline.release_page.pictures import compute_strengths
+from sklar.pipeline.release_page.pictures import compute_signs, compute_strengths
 from sklar.schema.numbers import Integer, Real
 
 FACTS = {"a": ["</script><b>", "ä"], "x": 0.1}
@@ -92,6 +92,20 @@ def test_strengths_are_those_of_a_gaussian_copula_and_vanish_without_dependence(
     groups = [np.argsort(np.argsort(column)) * 10 // len(column) for column in z.T]
     found = compute_strengths(groups)
     assert abs(found[0, 1] - 0.8) < 0.05 and found[0, 2] < 0.05
+
+
+def test_independent_columns_are_not_shown_as_dependent() -> None:
+    found = compute_strengths(list(np.random.default_rng(2).integers(0, 2, (60, 5_000))))
+    assert np.count_nonzero(np.triu(found, 1)) < 12  # 1,770 pairs, of which 0.1% are significant by chance
+
+
+def test_the_sign_of_a_dependence_is_that_of_values_which_are_present() -> None:
+    """Storms have a category from a wind of 64 on: missing ones come last in the codes, at the lowest winds."""
+    wind = np.random.default_rng(3).integers(0, 150, 5_000)
+    category = np.where(wind < 64, 5, np.minimum((wind - 64) // 20, 4))
+    columns = [Integer(0, 149), Integer(1, 5, nullable=True), Integer(0, 149)]
+    found = compute_signs(columns, np.stack([wind, category, 149 - wind], axis=1))
+    assert found[0, 1] == found[1, 0] == 1 and found[0, 2] == -1 and found[1, 2] == -1
 
 
 def test_each_kind_of_rule_is_checked_by_the_program() -> None:

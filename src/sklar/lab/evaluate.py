@@ -60,8 +60,8 @@ def evaluate(
         holdout: Real rows that the synthesizer did not see: test rows, and a fresh sample for the floors. Without it,
             folds and halves of the real table are used.
         name: Name of the synthetic table in reports.
-        learners: Any of boosting, forest, linear, svc, tree, or "all", for train-on-synthetic-test-on-real and for
-            G_eps+; by default boosting, linear and tree for the first, and svc, linear and tree for the second.
+        learners: Any of boosting, forest, linear, svc, tree, xgboost, or "all", for train-on-synthetic-test-on-real
+            and for G_eps+; by default boosting, linear and tree for the first, and svc, linear and tree for the second.
         folds: Folds of the real table when there is no hold-out.
         weights: alpha, beta and gamma of G_eps+.
         targets: Columns that G_eps+ predicts; by default the target, or all columns without one.

@@ -86,7 +86,8 @@ SafeCsv = Annotated[bool, typer.Option("--safe-csv", help="Escape texts that spr
 Learners = Annotated[
     str | None,
     typer.Option(
-        "--learners", help="boosting,forest,linear,svc,tree or all, for learning and G_eps+; default: quick ones."
+        "--learners",
+        help="boosting,forest,linear,svc,tree,xgboost or all, for learning and G_eps+; default: quick ones.",
     ),
 ]
 Measures = Annotated[

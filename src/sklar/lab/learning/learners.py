@@ -1,4 +1,4 @@
-"""The learners: gradient boosting, random forest, linear, support vectors, tree."""
+"""The learners: gradient boosting by scikit-learn or XGBoost, random forest, linear, support vectors, tree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sklar.lab.learning.features import (
     zero_empty_features,
 )
 
-LEARNERS = ("boosting", "forest", "linear", "svc", "tree")
+LEARNERS = ("boosting", "forest", "linear", "svc", "tree", "xgboost")
 DEFAULT_LEARNERS = ("boosting", "linear", "tree")
 MAX_TRAINING_ROWS = 20_000
 """Maximum number of training rows of a learner."""
@@ -53,27 +53,28 @@ def train_and_predict(name: str, train: Examples, test: Examples, rng: np.random
     if name not in LEARNERS:
         raise UsageError(f"there is no learner '{name}'; choose one of {', '.join(LEARNERS)}.")
     try:
-        importlib.import_module("sklearn")
+        importlib.import_module("xgboost" if name == "xgboost" else "sklearn")
     except ImportError:
         raise MissingExtraError(
-            "downstream learning needs scikit-learn: pip install '.[eval]' in the folder of Sklar."
+            "downstream learning needs scikit-learn, and the learner xgboost XGBoost: pip install '.[eval]' in the "
+            "folder of Sklar."
         ) from None
     rows = MAX_TRAINING_ROWS_OF.get(name, MAX_TRAINING_ROWS)
     if len(train.truth) > rows:
         train = train.take(np.sort(rng.choice(len(train.truth), rows, replace=False)))
     regression = task_of(train.table.schema, train.target) == "regression"
-    classes = len(np.unique(train.truth))
-    if classes < 2:
+    labels, places = np.unique(train.truth, return_inverse=True)
+    if len(labels) < 2:
         return _predict_constant(train, test, regression)
     one, two, nominal = _make_features(name, train, test)
-    model = _make_model(name, regression, nominal, classes)
+    model = _make_model(name, regression, nominal, len(labels))
     with warnings.catch_warnings(), one_thread():
         # A linear learner that did not converge still predicts.
         warnings.simplefilter("ignore")
-        model.fit(one, train.truth)
+        model.fit(one, train.truth if regression else places)
         if regression:
             return Predictions(guess=model.predict(two))
-        return _classify(model, two, class_count(train.table.schema, train.target))
+        return _classify(model, two, labels.astype(int), class_count(train.table.schema, train.target))
 
 
 def _predict_constant(train: Examples, test: Examples, regression: bool) -> Predictions:
@@ -114,6 +115,9 @@ def _make_model(name: str, regression: bool, nominal: list[bool], classes: int) 
             return linear_model.Ridge(alpha=1e-6) if regression else linear_model.LogisticRegression(max_iter=200)
         case "tree":
             return decision_tree(max_depth=8, min_samples_leaf=5, random_state=0)
+        case "xgboost":
+            xgboost: Any = importlib.import_module("xgboost")
+            return (xgboost.XGBRegressor if regression else xgboost.XGBClassifier)(n_jobs=1, random_state=0)
         case _ if regression:
             # The margin of support vector regression is in units of the target, so the target is standardized.
             return compose.TransformedTargetRegressor(svm.SVR(), transformer=preprocessing.StandardScaler())
@@ -121,9 +125,8 @@ def _make_model(name: str, regression: bool, nominal: list[bool], classes: int) 
             return svm.SVC(random_state=0)
 
 
-def _classify(model: Any, matrix: Floats, classes: int) -> Predictions:
+def _classify(model: Any, matrix: Floats, seen: Ints, classes: int) -> Predictions:
     """Predict scores of all classes of the schema; classes not seen in training get the lowest."""
-    seen = model.classes_.astype(int)
     if hasattr(model, "predict_proba"):
         scores = model.predict_proba(matrix)
     else:

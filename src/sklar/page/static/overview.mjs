@@ -34,7 +34,7 @@ function vineSection(names, trees, strength) {
   return h("section", h("h2", "How columns depend on each other"),
     h("p", { class: "soft" }, "The first tree of the vine: each column hangs from the one through which it depends on the others. Thick lines are strong, blue ones negative. Choose a column to see its distribution."),
     names.length > MAX_SHOWN ? h("details", h("summary", `The first tree of ${names.length} columns`), vineGraph(names, trees[0].edges, strength)) : vineGraph(names, trees[0].edges, strength),
-    deeper.length ? h("details", h("summary", `${deeper.length} conditional dependences in deeper trees`),
+    deeper.length ? h("details", h("summary", `${deeper.length} conditional dependence${deeper.length > 1 ? "s" : ""} in deeper trees`),
       table(["pair", "given", "tree", "family", "strength"], deeper.slice(0, 200).map(([edge, level]) =>
         [link(`${edge.first} and ${edge.second}`, "pairs", edge.first, edge.second), edge.given.join(", "), String(level), edge.family, number(edge.strength, 2)]), { label: "Deeper trees" })) : null);
 }

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.stats import chi2
 
 from sklar.arrays import Floats, Ints
 from sklar.model.margins.margin import Margin
@@ -22,7 +23,9 @@ from sklar.schema.columns import Column
 MAX_PAIRS = 400
 """Maximum number of pairs whose tables are in the page, the most significant first."""
 DRAWN_ROWS = 20_000
-"""Rows drawn to compute the dependence of all pairs: chance makes a strength of about 0.05 of independent columns."""
+"""Rows drawn to compute the dependence of all pairs; weaker dependence than about 0.05 is not seen in them."""
+CHANCE = 0.001
+"""Part of the pairs of independent columns that are shown as dependent."""
 MAX_GROUPS = 10
 """Groups of a column in these tables."""
 PICTURE_ROWS = 4_000
@@ -73,8 +76,9 @@ def describe_vine(stored: Stored) -> list[dict[str, Any]]:
 def describe_dependence(stored: Stored, *, with_rows: bool) -> dict[str, Any]:
     """Return the strength of dependence of all pairs of columns in the model, from rows drawn from it.
 
-    The strength is sqrt(1 - exp(-2 I)) with I the mutual information of grouped columns, less what chance gives; its
-    sign is that of the rank correlation where both columns are ordered. It is stored in hundredths.
+    The strength is sqrt(1 - exp(-2 I)) with I the mutual information of grouped columns, less what chance gives, and 0
+    if not significant; its sign is that of the rank correlation where both columns are ordered and present. It is
+    stored in hundredths.
     """
     rng = named_streams(stored.fit["seed"])("page")
     codes = stored.model.simulate(DRAWN_ROWS, rng)
@@ -83,7 +87,9 @@ def describe_dependence(stored: Stored, *, with_rows: bool) -> dict[str, Any]:
         _group(column, margin, codes[:, j])
         for j, (column, margin) in enumerate(zip(columns, stored.model.margins, strict=True))
     ]
-    strength = np.clip(np.round(100 * compute_strengths(groups) * _signs(columns, codes)), -100, 100).astype(np.int8)
+    strength = np.clip(np.round(100 * compute_strengths(groups) * compute_signs(columns, codes)), -100, 100).astype(
+        np.int8
+    )
     found = {"names": list(stored.coordinates.schema.modelled), "strength": _pack(strength)}
     return found | ({"rows": _pack(np.ascontiguousarray(codes[:PICTURE_ROWS].T))} if with_rows else {})
 
@@ -116,18 +122,23 @@ def compute_strengths(groups: list[Ints]) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         information = np.nansum(np.where(tables > 0, tables * np.log(tables / (first * second)), 0.0), axis=(2, 3))
     cells = [len(np.unique(group)) - 1 for group in groups]
-    excess = np.maximum(information - np.outer(cells, cells) / (2 * rows), 0.0)  # the mean if independent
+    freedom = np.maximum(np.outer(cells, cells), 1)
+    excess = np.maximum(information - freedom / (2 * rows), 0.0)  # the mean if independent
     strength = np.sqrt(-np.expm1(-2 * excess))
+    strength[2 * rows * information < chi2.isf(CHANCE, freedom)] = 0.0
     np.fill_diagonal(strength, 1.0)
     return strength
 
 
-def _signs(columns: list[Column], codes: Codes) -> Floats:
-    ranks = np.argsort(np.argsort(codes, axis=0, kind="stable"), axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        corr = np.nan_to_num(np.atleast_2d(np.corrcoef(ranks.T)))
+def compute_signs(columns: list[Column], codes: Codes) -> Floats:
+    """Return -1 for pairs of ordered columns whose rank correlation is negative where neither is missing, else 1."""
+    ranks = np.argsort(np.argsort(codes, axis=0, kind="stable"), axis=0) / len(codes) - 0.5
+    present = np.stack([codes[:, j] != column.null_code for j, column in enumerate(columns)], axis=1).astype(float)
+    ranks *= present
+    sums = ranks.T @ present
+    covariance = (ranks.T @ ranks) * (present.T @ present) - sums * sums.T
     ordered = np.array([column.ordered or column.numeric for column in columns])
-    return np.where(np.outer(ordered, ordered) & (corr < 0), -1.0, 1.0)
+    return np.where(np.outer(ordered, ordered) & (covariance < 0), -1.0, 1.0)
 
 
 def describe_claim(stored: Stored) -> dict[str, Any]:
