@@ -64,7 +64,7 @@ ALLOWED: dict[str, tuple[int, int, int]] = {
     "counting": (2, 0, 2),
     "export": (2, 0, 3),
     "inference": (20, 1, 1),
-    "lab": (0, 0, 6),
+    "lab": (0, 0, 5),
     "methods": (6, 0, 7),
     "model": (3, 0, 29),
     "pipeline": (5, 0, 12),

@@ -11,7 +11,7 @@ import pytest
 from sklar.accounting.noise import Noise
 from sklar.errors import SchemaError
 from sklar.methods.facts.bounds import (
-    FALSE_ALARM,
+    FALSE_ALARM_RATE,
     FoundRange,
     NoisyCells,
     find_range,
@@ -147,7 +147,7 @@ def test_mass_that_is_spread_thinly_shows_in_its_sum() -> None:
 def test_noise_alone_gives_nothing() -> None:
     """Two alarms in 400 trials have probability below 1e-4 at the stated rate; the seeds are fixed."""
     alarms = sum(clear({}, seed=seed) is not None for seed in range(400))
-    assert FALSE_ALARM == 3e-5 and alarms <= 1
+    assert FALSE_ALARM_RATE == 3e-5 and alarms <= 1
 
 
 def test_nothing_found_keeps_the_public_range() -> None:

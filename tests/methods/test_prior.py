@@ -12,7 +12,7 @@ import sklar
 from sklar.methods.prior import PublicMargin, _polynomials, expected_table, shrink_margins_to_prior
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.methods.vine.prior import PriorTables, pool_margins
-from sklar.methods.vine.products import Product
+from sklar.methods.vine.products import ScoreProduct
 from sklar.model.axis import Scale
 from sklar.model.margins.fit import Histogram
 from sklar.model.pairs.grouping import Groups
@@ -159,7 +159,7 @@ def test_sums_rule_out_a_public_table_of_other_people() -> None:
     assert corr > 0.4
 
     def contradicted(mean: float, variance: float) -> bool:
-        return leaning.contradicted([Product(columns=(0, 1), scores=scores, mean=mean, variance=variance)])
+        return leaning.contradicted([ScoreProduct(columns=(0, 1), scores=scores, mean=mean, variance=variance)])
 
     assert not contradicted(corr, 1e-4) and not contradicted(corr + 0.05, 1e-3) and not contradicted(-corr, 1.0)
     assert contradicted(-corr, 1e-3)

@@ -13,7 +13,7 @@ from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.methods.vine.calibrate import soft_tables
 from sklar.methods.vine.structure import find_structure
 from sklar.model.axis import lay_out
-from sklar.model.vine.calibration import EMPTY, calibrate
+from sklar.model.vine.calibration import EMPTY_CELL_LOG_WEIGHT, calibrate
 from sklar.schema.rules import Expression, Never, Together
 from sklar.schema.rules.impossible import find_structural_zeros
 from tests.contracts import stays
@@ -151,5 +151,5 @@ def test_the_calibration_leaves_empty_cells_empty_and_meets_the_others():
     cells = rng.integers(0, 4, (1, 50_000)).astype(np.uint16)
     tilt, weights = calibrate(draft.partitions, draft.tables, cells)
     share = np.bincount(cells[0], weights, 4)
-    assert share[1] < 1e-15 and tilt.tables[0].dual[1] == EMPTY
+    assert share[1] < 1e-15 and tilt.tables[0].dual[1] == EMPTY_CELL_LOG_WEIGHT
     np.testing.assert_allclose(share[[0, 2, 3]], [0.5, 0.2, 0.3], atol=1e-3)

@@ -10,7 +10,7 @@ from sklar import Boolean, Category, Integer, Schema
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.methods.vine.options import VineOptions, depth_of, scored_columns
 from sklar.methods.vine.sums import (
-    Known,
+    CorrelationEstimate,
     combine_with_tables,
     estimate_correlations,
     inflate_variance,
@@ -151,7 +151,7 @@ def test_constant_columns_leave_nothing_to_sum(world):
 
 
 def test_sharpened_tables_have_the_known_correlation(world):
-    known = {(0, 1): Known(corr=0.7, variance=1e-6)}
+    known = {(0, 1): CorrelationEstimate(corr=0.7, variance=1e-6)}
     noisy = table(world, (0, 1), 300.0)
     (sharp,) = combine_with_tables(known, [noisy], 20_000.0)
     edges = noisy.groups[0].edges, noisy.groups[1].edges
@@ -162,13 +162,13 @@ def test_sharpened_tables_have_the_known_correlation(world):
 
 def test_tables_of_other_columns_are_left_alone(world):
     other = table(world, (0, 4), 10.0)
-    assert combine_with_tables({(0, 1): Known(corr=0.7, variance=1e-6)}, [other], 20_000.0) == (other,)
+    assert combine_with_tables({(0, 1): CorrelationEstimate(corr=0.7, variance=1e-6)}, [other], 20_000.0) == (other,)
 
 
 def test_sums_that_contradict_the_tables_are_not_believed(world):
     """Correlations off by .15: tables with little noise overrule them, tables full of noise cannot."""
     pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
-    wrong = {pair: Known(corr=float(CORR[pair]) - 0.15, variance=1e-6) for pair in pairs}
+    wrong = {pair: CorrelationEstimate(corr=float(CORR[pair]) - 0.15, variance=1e-6) for pair in pairs}
     clear = [table(world, pair, 5.0, seed) for seed, pair in enumerate(pairs)]
     doubted = inflate_variance(wrong, clear, 20_000.0)
     assert all(0.1 < np.sqrt(one.variance) < 0.25 for one in doubted.values())
@@ -182,14 +182,14 @@ def test_groups_without_a_second_group_are_no_obstacle(world):
     _, axes = world
     one = group_cells(axes[0].scale, 1, 0.0)
     flat = MeasuredTable(columns=(0, 1), groups=(one, axes[1].groups(4, 0.0, 1.0)), counts=np.ones((1, 4)), sigma=1.0)
-    assert combine_with_tables({(0, 1): Known(corr=0.5, variance=0.1)}, [flat], 4.0) == (flat,)
+    assert combine_with_tables({(0, 1): CorrelationEstimate(corr=0.5, variance=0.1)}, [flat], 4.0) == (flat,)
 
 
 def test_a_correlation_within_its_noise_leaves_cells_as_they_would_be_by_chance(world):
     noisy = table(world, (0, 1), 400.0)
     for variance, shrunken in ((1.0, True), (1e-4, False)):
         (sharp,) = combine_with_tables(
-            {(0, 1): Known(corr=0.2, variance=variance)}, [replace(noisy, counts=chance(noisy))], 20_000.0
+            {(0, 1): CorrelationEstimate(corr=0.2, variance=variance)}, [replace(noisy, counts=chance(noisy))], 20_000.0
         )
         assert (sharp.hint.corr == 0.0) == shrunken
 

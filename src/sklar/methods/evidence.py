@@ -169,7 +169,7 @@ def forget_results(evidence: Evidence[Any], *functions: Callable[[Evidence[Any]]
 
 
 def ask_in_order(evidence: Evidence[Any], *stages: Callable[[Evidence[Any]], Step | None]) -> Step | None:
-    """Return the first step of some stages that is not measured yet.
+    """Ask for the first step of some stages that is not measured yet.
 
     A stage is a `remembered` function that returns its one step whenever it is called, or the `ask` of several steps,
     which returns None once all of them are measured.

@@ -27,29 +27,29 @@ WHOLE_SHARES, WHOLE_FLOOR = 1.25, 0.03
 """Errors of shares of tenths of whole numbers; the floor is divided by the root of the rows."""
 REAL_SHARES = 0.072
 """Error of the share of a tenth of a real column over the root of z: densities are smoothed, so noise counts less."""
-FROM_ZERO = 1.3
+SKEWED_RANGE_FACTOR = 1.3
 """Real ranges that begin at 0 are mostly those of skewed amounts, whose values crowd in a few cells."""
 CORRELATIONS, LABELS_BESIDE, CORRELATION_FLOOR = 0.31, 1.2, 0.9
 """Error of a rank correlation over the root of the noise of one; more by this much times the share of columns that are
 labels, whose tables take budget; and the sampling error of that number of synthetic rows, over the root of the rows."""
-NOT_KEPT = 0.14
+INDEPENDENCE_ERROR = 0.14
 """Error of a correlation where columns come out as independent: the mean strength of correlations in real tables."""
-WITH_TARGET = 0.105
+MIN_ERROR_WITH_TARGET = 0.105
 """The least error of a correlation where rows are few and a target is declared, since the budget goes to the target."""
 MEANS, MEANS_POWER = 1.5, 0.75
 """Error of a mean, in standard deviations of its column, over this power of z;"""
 AMOUNT, COUNT, MOST_COUNTS = 1.4, 2.0, 50
 """more for reals from 0, and for counts (whole numbers from 0 with few values), which are mostly skewed."""
-YES_OR_NO = 0.35
+BINARY_STD = 0.35
 """Standard deviation of whole numbers with two values, whose mean is a share: one row in seven has the rarer one. Set
 after fits of statsmodels' randhie, which has four such columns: means there were expected twice too large."""
-NULLS = 1.35
+NULL_SHARE_ERROR = 1.35
 """Error of the share of nulls over z."""
 AUC_LOSS, AUC_LOSS_MOST = 3.2, 0.4
 """The most AUC that is lost with a declared target, over the root of the noise of a correlation, and at all. No schema
 states more: at one noise compas loses .01 and HMEQ .29, whose signal lies in missing values and in many columns. Chosen
 so that all of 56 fits of seven tables at epsilon .5 to 10 lost less."""
-SAMPLED = {"shares": 0.24, "correlations": 0.8, "means": 0.8}
+SAMPLING_ERRORS = {"shares": 0.24, "correlations": 0.8, "means": 0.8}
 """Sampling error over the root of the rows: of a share of a tenth, of a rank correlation, of a mean in its sd."""
 MARGINS_OF_VINE = 2.0 / 7.0
 """Part of the vine's budget that margins get: a method that spends all on margins has less noise by its root."""
@@ -89,27 +89,27 @@ class Expectation:
 
 
 def sampling_error(what: str, rows: int) -> float:
-    """How far the rows themselves are off the people they were drawn from: no epsilon removes it."""
-    return SAMPLED.get(what, 0.0) / math.sqrt(rows)
+    """Return how far the rows themselves are off the people they were drawn from: no epsilon removes it."""
+    return SAMPLING_ERRORS.get(what, 0.0) / math.sqrt(rows)
 
 
 def expect_margins(schema: Schema, allowance: Allowance, unit: Unit, rows: int) -> Expectation:
-    """What margins alone are expected to be like, where all of the budget goes to them."""
+    """Return what margins alone are expected to be like, where all of the budget goes to them."""
     return _margins(schema, _noise(schema, allowance, unit, rows) * math.sqrt(MARGINS_OF_VINE), rows)
 
 
 def expect_dependence(
     schema: Schema, allowance: Allowance, unit: Unit, rows: int, *, few_rows: bool, target: bool
 ) -> Expectation:
-    """What to expect of margins and correlations under a budget for both."""
+    """Return what to expect of margins and correlations under a budget for both."""
     margins = _margins(schema, _noise(schema, allowance, unit, rows), rows)
     noise = correlation_noise(allowance, unit, rows, len(schema.modelled))
     columns = [schema[name] for name in schema.modelled]
     labels = sum(not column.numeric for column in columns) / len(columns)
     measured = CORRELATIONS * math.sqrt(noise) * (1.0 + LABELS_BESIDE * labels)
-    correlations = min(math.hypot(measured, CORRELATION_FLOOR / math.sqrt(rows)), NOT_KEPT)
+    correlations = min(math.hypot(measured, CORRELATION_FLOOR / math.sqrt(rows)), INDEPENDENCE_ERROR)
     if few_rows and target:
-        correlations = max(correlations, WITH_TARGET)
+        correlations = max(correlations, MIN_ERROR_WITH_TARGET)
     return Expectation(
         shares=margins.shares,
         correlations=correlations if sum(column.numeric for column in columns) > 1 else None,
@@ -121,7 +121,7 @@ def expect_dependence(
 
 
 def _noise(schema: Schema, allowance: Allowance, unit: Unit, rows: int) -> float:
-    """z: noise of one count, over the rows, if the whole budget were spent on one table of each column."""
+    """Return z: noise of one count, over the rows, if the whole budget were spent on one table of each column."""
     return allowance.noise(unit, tables=len(schema.modelled)).std / rows
 
 
@@ -133,20 +133,20 @@ def _margins(schema: Schema, z: float, rows: int) -> Expectation:
         shares=min(float(np.mean([_share(column, z, rows) for column in columns])), 0.5),
         correlations=None,
         means=float(np.mean(numbers)) if numbers else None,
-        nulls=min(2.0 * NULLS * z, 1.0) if nullable else None,
+        nulls=min(2.0 * NULL_SHARE_ERROR * z, 1.0) if nullable else None,
     )
 
 
 def _share(column: Column, z: float, rows: int) -> float:
     if isinstance(column, Real):
-        return REAL_SHARES * math.sqrt(z) * (FROM_ZERO if column.lower == 0 else 1.0)
+        return REAL_SHARES * math.sqrt(z) * (SKEWED_RANGE_FACTOR if column.lower == 0 else 1.0)
     return WHOLE_SHARES * z + WHOLE_FLOOR / math.sqrt(rows) if column.numeric else LABEL_SHARES * z
 
 
 def _mean(column: Integer | Real, z: float) -> float:
     plain = MEANS * z**MEANS_POWER
     if isinstance(column, Integer) and column.upper - column.lower == 1:
-        return min(LABEL_SHARES * z / YES_OR_NO, plain)
+        return min(LABEL_SHARES * z / BINARY_STD, plain)
     if column.lower != 0:
         return plain
     if isinstance(column, Real):

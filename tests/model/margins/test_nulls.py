@@ -7,9 +7,9 @@ import pytest
 from scipy.integrate import quad
 
 import sklar
+from sklar.model.margins.bins import lay_out_column
 from sklar.model.margins.density import fit_density
 from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation
-from sklar.model.margins.bins import lay_out_column
 from sklar.model.margins.nulls import expected_missing
 
 

@@ -107,7 +107,7 @@ def test_conditional_uniforms_are_uniform_and_independent_of_the_condition():
 def test_blocks_do_not_change_the_result(monkeypatch):
     vine = random_vine(5, 3, np.random.default_rng(9))
     whole = simulate_vine(vine, 1_000, np.random.default_rng(10), even=True)
-    monkeypatch.setattr("sklar.model.vine.sampling.BLOCK", 77)
+    monkeypatch.setattr("sklar.model.vine.sampling.BLOCK_PARTICLES", 77)
     assert np.allclose(simulate_vine(vine, 1_000, np.random.default_rng(10), even=True), whole)
 
 

@@ -16,10 +16,10 @@ from sklar.methods.facts.marks import PAY
 from sklar.schema.grid import from_ticks, parse_time, to_ticks
 from sklar.schema.numbers import Datetime, Integer, Real
 
-FALSE_ALARM = 3e-5
+FALSE_ALARM_RATE = 3e-5
 """Probability with which empty cells look occupied somewhere. A false range is a wide one, which ruins the column; at
 1e-3 one column in 300 came out more than 30 times too wide, at 3e-5 one in 800."""
-WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
+RUN_WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 NEXT_STDS, NEXT_WIDTHS = 2.5, (1, 2, 3)
 """Cells right beside the occupied ones are likely tails of them: their sum has a lower threshold. Wider runs would
 reach over decades by chance."""
@@ -32,11 +32,11 @@ OUTER_SHARES = (0.5, 0.65, 0.8, 1.0)
 """Share of a side's values beyond which its cells carry the line of the tail; more where fewer than two cells do."""
 UNSEEN_STDS = 1.0
 """Values beyond the last occupied cell that its noise may hide, in standard deviations of it."""
-FEWEST_EDGES = 4
+MIN_LINE_EDGES = 4
 """A line through fewer edges may be steep by chance, and is followed less far."""
-LEAST_TAIL = 1e-4
+MIN_TAIL_SHARE = 1e-4
 """Bounds aim at leaving this share of the values outside, or half a value."""
-NEAR_ZERO = 0.15
+MAX_LOWER_RATIO = 0.15
 """A lower bound above 0 becomes 0 if it is below this share of the upper one."""
 
 
@@ -62,7 +62,7 @@ class NoisyCells:
         return max(float(self.counts.sum() if self.signs is None else sum(self.signs)), 1.0)
 
     def occurs(self, count: int) -> bool:
-        """Whether values of a sign with this noisy count are there at all."""
+        """Return whether values of a sign with this noisy count are there at all."""
         return count > max(MIN_SIGN_STDS * self.sign_std, MIN_SIGN_SHARE * self.total)
 
 
@@ -100,18 +100,18 @@ def find_range(search: Search, cells: NoisyCells) -> FoundRange | None:
     down, cut_below = _tail_end(-search.bottoms[::-1], values[::-1], mirrored, cells)
     lower, upper = -down, up
     if not search.dated:
-        lower = 0.0 if 0 < lower < NEAR_ZERO * upper else lower
-        upper = 0.0 if NEAR_ZERO * lower < upper < 0 else upper
+        lower = 0.0 if 0 < lower < MAX_LOWER_RATIO * upper else lower
+        upper = 0.0 if MAX_LOWER_RATIO * lower < upper < 0 else upper
         lower, upper = -_round_up(-lower) + 0.0, _round_up(upper) + 0.0  # -0.0 + 0.0 is 0.0
     return FoundRange(lower=lower, upper=upper, cut=cut_above + cut_below, lost=lost)
 
 
 def occupied_range(noisy_counts: Ints, noise: Noise) -> tuple[int, int] | None:
-    """First and last cell that are clearly occupied; None if all counts look like noise.
+    """Return first and last cell that are clearly occupied; None if all counts look like noise.
 
     Runs of up to 24 cells are looked at, since mass that is spread thinly shows in a sum before it shows in a cell. A
     run of w cells is occupied if its sum is at least t sqrt(w), where noise alone lifts a cell to t with probability
-    FALSE_ALARM over three times the number of cells (runs overlap, so that all widths together are about three tests a
+    FALSE_ALARM_RATE over three times the number of cells (runs overlap, so all widths together are about three tests a
     cell). The range starts as the cells that are occupied by themselves, or else as any occupied run. It then grows, as
     long as a run wholly outside of it is occupied, or a run right beside it sums to NEXT_STDS standard deviations, to
     the cell of that run at which the sum of (count - half a standard deviation) is largest.
@@ -130,12 +130,13 @@ def occupied_range(noisy_counts: Ints, noise: Noise) -> tuple[int, int] | None:
 
 
 def _clear_count(noisy_counts: Ints, noise: Noise) -> int:
-    """The noisy count that empty cells reach nowhere, but for FALSE_ALARM."""
-    return find_noise_quantile(noise, FALSE_ALARM / (3 * len(noisy_counts)))
+    """Return the noisy count that no empty cell reaches, except with probability FALSE_ALARM_RATE."""
+    return find_noise_quantile(noise, FALSE_ALARM_RATE / (3 * len(noisy_counts)))
 
 
 def _without_absent_signs(search: Search, cells: NoisyCells) -> Ints:
-    """The counts of cells, 0 for those of a sign that does not occur: their noise cannot stretch the range then."""
+    """Return the counts of cells, 0 for those of a sign that does not occur: their noise cannot stretch the range
+    then."""
     counts = cells.counts.copy()
     if cells.signs is None:
         return counts
@@ -148,7 +149,7 @@ def _without_absent_signs(search: Search, cells: NoisyCells) -> Ints:
 def _with_signs(
     search: Search, cells: NoisyCells, found: tuple[int, int] | None
 ) -> tuple[tuple[int, int] | None, tuple[str, ...]]:
-    """The occupied range, extended to the best run of each sign that is known to occur and is not in it yet."""
+    """Return the occupied range, extended to the best run of each sign that is known to occur and is not in it yet."""
     if cells.signs is None:
         return found, ()
     lost: list[str] = []
@@ -172,7 +173,7 @@ def _with_signs(
 def _best_run(noisy_counts: Ints, std: float) -> tuple[int, int] | None:
     """Return the first and last cell of the most significant run; None if there is none."""
     best, place = MIN_RUN_SCORE, None
-    for width in (w for w in WIDTHS if w <= min(12, len(noisy_counts))):
+    for width in (w for w in RUN_WIDTHS if w <= min(12, len(noisy_counts))):
         sums = np.convolve(noisy_counts, np.ones(width), "valid") / (std * math.sqrt(width))
         at = int(np.argmax(sums))
         if sums[at] >= best:
@@ -188,7 +189,7 @@ class TailLimits:
         flattest, steepest: Slope of the edges in the log of the share of values beyond, or in two normal scores of it.
         usual: Slope where fewer than two edges are seen.
         shortest, longest: How far the line is followed.
-        few: How far it is followed at most through fewer than FEWEST_EDGES edges.
+        few: How far it is followed at most through fewer than MIN_LINE_EDGES edges.
     """
 
     flattest: float
@@ -206,7 +207,7 @@ YEAR_TAIL = TailLimits(flattest=0.1, steepest=8.0, usual=0.5, shortest=1.0, long
 
 
 def _tail_end(tops: Floats, values: Floats, found: tuple[int, int], cells: NoisyCells) -> tuple[float, float]:
-    """(the upper end of the range, the share of values beyond), with cells in ascending order of their tops."""
+    """Return (the upper end of the range, the share of values beyond), with cells in ascending order of their tops."""
     first, last = found
     seen, edges = values[first : last + 1], tops[first : last + 1]
     rows = max(cells.total, float(seen.sum()), 1.0)
@@ -225,16 +226,16 @@ def _tail_end(tops: Floats, values: Floats, found: tuple[int, int], cells: Noisy
 
 
 def _follow(edges: Floats, shares: Floats, side: float, rows: float, limits: TailLimits) -> tuple[float, float]:
-    """(where the lines of edges against the share beyond end, the share beyond that)."""
+    """Return (where the lines of edges against the share beyond end, the share beyond that)."""
     outer = np.ones(len(edges), bool)
     for share in OUTER_SHARES:
         outer = shares < share * side
         if outer.sum() >= 2:
             break
     last = float(shares[-1])
-    aim = min(LEAST_TAIL, 0.5 / rows, last)
-    steps = [_line_step(scale(shares[outer]), edges[outer], scale(aim) - scale(last), limits) for scale in SCALES]
-    longest = limits.longest if outer.sum() >= FEWEST_EDGES else limits.few
+    aim = min(MIN_TAIL_SHARE, 0.5 / rows, last)
+    steps = [_line_step(scale(shares[outer]), edges[outer], scale(aim) - scale(last), limits) for scale in TAIL_SCALES]
+    longest = limits.longest if outer.sum() >= MIN_LINE_EDGES else limits.few
     wanted = max(sum(steps) / len(steps), limits.shortest)
     step = min(wanted, longest)
     return float(edges[-1]) + step, aim ** (step / wanted) * last ** (1 - step / wanted)
@@ -250,14 +251,14 @@ def _normal_scale(share: Any) -> Any:
     return -2 * ndtri(share)  # twice: slopes are then equal on both scales
 
 
-SCALES = (_exponential_scale, _normal_scale)
+TAIL_SCALES = (_exponential_scale, _normal_scale)
 """Tails are lines on one of these: those of power-law tails on the first, lognormal ones on the second. Their mean
 leaves 0.1% of a lognormal column outside and 0.4% of a Pareto one (exponent 1.5), in ranges 2 to 5 times too wide at
 most (2,000 rows, two columns, a tenth of epsilon 1); the first alone gives ranges 3 times as wide."""
 
 
 def _line_step(x: Floats, edges: Floats, ahead: float, limits: TailLimits) -> float:
-    """How far the line of edges against x rises over this distance."""
+    """Return how far the line of edges against x rises over this distance."""
     slope = limits.usual
     if len(x) >= 2 and np.ptp(x) > 0.3:
         slope = float(np.clip(np.polyfit(x, edges, 1)[0], limits.flattest, limits.steepest))
@@ -265,7 +266,7 @@ def _line_step(x: Floats, edges: Floats, ahead: float, limits: TailLimits) -> fl
 
 
 def _round_up(value: float) -> float:
-    """The next of 1, 1.2, 1.5, 2, 2.5, 3, 4, ..., 9 times a power of ten, or of their negatives, that is not
+    """Return the next of 1, 1.2, 1.5, 2, 2.5, 3, 4, ..., 9 times a power of ten, or of their negatives, that is not
     smaller."""
     if value == 0:
         return 0.0
@@ -279,7 +280,7 @@ def _round_up(value: float) -> float:
 
 
 def with_bounds(column: Numeric, search: Search, found: FoundRange | None, *, keep_listed: bool = False) -> Numeric:
-    """The column with measured bounds, or with those of the public search where nothing was significant.
+    """Return the column with measured bounds, or with those of the public search where nothing was significant.
 
     Bounds that were searched within stated ones rest on those: they are `assumed`.
     """
@@ -290,7 +291,8 @@ def with_bounds(column: Numeric, search: Search, found: FoundRange | None, *, ke
 
 
 def unbounded(column: Numeric, search: Search) -> Numeric:
-    """The column over the widest public range that it can have: a small step does not go with the widest of all."""
+    """Return the column over the widest public range that it can have: a small step does not go with the widest of
+    all."""
     ranges = ((search.bottoms[first], search.tops[-1 - first]) for first in range(search.cells // 2 + 1))
     columns = (_between(column, search, *ends) for ends in ranges)
     widest = _between(column, search, search.bottoms[0], search.tops[-1])
@@ -298,7 +300,7 @@ def unbounded(column: Numeric, search: Search) -> Numeric:
 
 
 def _between(column: Numeric, search: Search, lower: float, upper: float) -> Numeric:
-    """The column with these bounds in the place of those that are to be paid for."""
+    """Return the column with these bounds in the place of those that are to be paid for."""
     paid = _paid(column)
     ends = {"lower": max(lower, search.bottoms[0]), "upper": min(upper, search.tops[-1])}
     bounds: dict[str, Any] = {fact: _stated(column, fact, value) for fact, value in ends.items()}
@@ -310,7 +312,7 @@ def _between(column: Numeric, search: Search, lower: float, upper: float) -> Num
 
 
 def _stated(column: Numeric, fact: str, value: float) -> Any:
-    """A bound as a schema states it; outwards, where it must be whole."""
+    """Return a bound as a schema states it; outwards, where it must be whole."""
     if isinstance(column, Integer):
         return math.floor(value) if fact == "lower" else math.ceil(value)
     if isinstance(column, Real):
@@ -328,7 +330,7 @@ def _paid(column: Numeric) -> list[str]:
 
 
 def _grown(outside: Ints, least: float, std: float) -> int:
-    """How many of the cells outside the range, next to it first, belong to it."""
+    """Return how many of the cells outside the range, next to it first, belong to it."""
     grown = 0
     while more := _further(outside[grown:], least, std) or _beside(outside[grown:], std):
         grown += more
@@ -344,8 +346,9 @@ def _beside(outside: Ints, std: float) -> int:
 
 
 def _further(outside: Ints, least: float, std: float) -> int:
-    """Cells up to the end of the farthest occupied run of the smallest width that shows one; 0 if there is none."""
-    for width in WIDTHS:
+    """Return cells up to the end of the farthest occupied run of the smallest width that shows one; 0 if there is
+    none."""
+    for width in RUN_WIDTHS:
         if width > len(outside):
             break
         runs = np.lib.stride_tricks.sliding_window_view(outside, width)
@@ -356,12 +359,12 @@ def _further(outside: Ints, least: float, std: float) -> int:
 
 
 def _end(run: Ints, std: float) -> int:
-    """Cells of a run up to the one at which the sum of (count - std / 2) is largest."""
+    """Return cells of a run up to the one at which the sum of (count - std / 2) is largest."""
     return 1 + int(np.argmax(np.cumsum(run - 0.5 * std)))
 
 
 def _widened(column: Numeric, bounds: dict[str, Any]) -> dict[str, Any]:
-    """Bounds that hold the values which the schema itself states, as atoms or instead of missing ones."""
+    """Return bounds that hold the values which the schema itself states, as atoms or instead of missing ones."""
     stated: list[Any] = [] if column.missing_value is None else [column.missing_value]
     stated += column.atoms if isinstance(column, Integer | Real) else ()
     in_order = parse_time if isinstance(column, Datetime) else float
@@ -385,7 +388,7 @@ SMALLEST_POWER, LARGEST_POWER = -9, 15
 FIRST_YEAR, LAST_YEAR = 1800, 2199
 YEARS_PER_CELL = ((1900, 20), (2000, 10), (2010, 5), (2040, 1))
 """Years per cell before each of these years; ten after the last. Dates of birth are spread over a century."""
-MOST_YEARS = 540
+MAX_YEARS = 540
 """So that every day of the search is a cell of its own, which years can be made of."""
 
 Numeric = Integer | Real | Datetime
@@ -428,7 +431,7 @@ class Search:
 
 
 def search_cells(column: Numeric, *, keep_listed: bool = False) -> Search:
-    """The cells for a column, from public facts only: stated bounds that are to be paid for are not used."""
+    """Return the cells for a column, from public facts only: stated bounds that are to be paid for are not used."""
     lower = column.lower if keep_listed or column.provenance("lower") != PAY else None
     upper = column.upper if keep_listed or column.provenance("upper") != PAY else None
     if isinstance(column, Datetime):
@@ -491,21 +494,21 @@ def _years(column: Datetime, lower: str | None, upper: str | None) -> Search:
 
 
 def _year_block(year: int) -> int:
-    """The first year of the cell of a year."""
+    """Return the first year of the cell of a year."""
     length = next((years for end, years in YEARS_PER_CELL if year < end), 10)
     return year - year % length
 
 
 def _range_of_days(lower: str | None, upper: str | None) -> tuple[str, str]:
-    """Days from the first to the last year of the search, at most MOST_YEARS of them."""
+    """Return days from the first to the last year of the search, at most MAX_YEARS of them."""
     first = FIRST_YEAR if lower is None else parse_time(lower).year
     last = LAST_YEAR if upper is None else parse_time(upper).year
-    first = min(max(first, last - MOST_YEARS), last) if lower is None else first
-    last = max(min(last, first + MOST_YEARS), first) if upper is None else min(last, first + MOST_YEARS)
+    first = min(max(first, last - MAX_YEARS), last) if lower is None else first
+    last = max(min(last, first + MAX_YEARS), first) if upper is None else min(last, first + MAX_YEARS)
     return f"{first:04d}-01-01", f"{last:04d}-12-31"
 
 
 def _end_of_year(year: int, resolution: str) -> str:
-    """The last moment of a year in this resolution, as a schema would state it."""
+    """Return the last moment of a year in this resolution, as a schema would state it."""
     end = from_ticks(to_ticks(f"{year:04d}-12-31T23:59:59.999999", resolution), resolution)
     return end.date().isoformat() if resolution == "day" else end.isoformat()

@@ -60,12 +60,12 @@ SIGN_SHARE = 0.2
 """Share of the price of bounds that counts values below, at and above zero."""
 WORD_SHARE = 0.3
 """Share of the price of labels that counts common words."""
-FALSE_WORD = 1e-3
+FALSE_WORD_RATE = 1e-3
 """Probability with which some common word that a column does not have is taken for one of its labels."""
 UNCOVERED_SHARE = 0.01
 """Labels are searched further where more than this share of the values has none yet, and enough of them that one label
 all could be found."""
-NAME = "facts"
+STEP_NAME = "facts"
 """As which measuring facts stands in the ledger."""
 PAID_ROWS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100)
 """Bounds that can come out, wider apart the larger: fewer cells have less noise in their tail. None is 1, since with
@@ -85,7 +85,7 @@ class MeasuredFacts:
 
 
 def requested_schema(schema: Schema) -> Schema:
-    """The schema with stand-ins for all facts marked "pay": the request, which may be published.
+    """Return the schema with stand-ins for all facts marked "pay": the request, which may be published.
 
     What is stated there may come from the rows. Facts that are measured by this schema cannot depend on it, and whoever
     has this schema and what was released can derive them again.
@@ -107,7 +107,8 @@ def _unstated(column: Column) -> Column:
 
 
 def measuring_schema(schema: Schema, *, keep_listed: bool = False) -> Schema:
-    """The public schema that the rows are read by: search ranges for bounds, and the columns whose labels are sought.
+    """Return the public schema that the rows are read by: search ranges for bounds, and the columns whose labels are
+    sought.
 
     Nothing that is stated under a "pay" mark gets in here, unless the custodian vouches for it (`keep_listed`).
     """
@@ -122,7 +123,7 @@ def measuring_schema(schema: Schema, *, keep_listed: bool = False) -> Schema:
 
 
 def measuring_person(schema: Schema) -> Person | None:
-    """The person without an order, since the column it goes by may be one whose bounds are sought."""
+    """Return the person without an order, since the column it goes by may be one whose bounds are sought."""
     if schema.person is None:
         return None
     rows = PAID_ROWS[-1] if rows_to_pay(schema) else schema.person.rows
@@ -130,7 +131,7 @@ def measuring_person(schema: Schema) -> Person | None:
 
 
 def measured_columns(schema: Schema) -> int:
-    """How many columns must be counted or searched for labels; the rows of a person count as one."""
+    """Return how many columns must be counted or searched for labels; the rows of a person count as one."""
     return len(bounds_to_pay(schema)) + len(labels_to_pay(schema)) + rows_to_pay(schema)
 
 
@@ -182,7 +183,7 @@ def _noise(evidence: Evidence[FactsOptions], weight: float, tables: int = 1) -> 
 
 @remembered
 def _ask_rows(evidence: Evidence[FactsOptions]) -> Measure | None:
-    """The histogram of the numbers of rows of persons, where it is marked.
+    """Ask for the histogram of the numbers of rows of persons, where it is marked.
 
     Each person has one vote in it.
     """
@@ -196,7 +197,7 @@ def _ask_rows(evidence: Evidence[FactsOptions]) -> Measure | None:
 
 
 def _rows_of_person(evidence: Evidence[FactsOptions]) -> int | None:
-    """The most rows of a person to be used: those of most persons, up to the noise; None if stated."""
+    """Return the most rows of a person to be used: those of most persons, up to the noise; None if stated."""
     if ROWS not in evidence:
         return None
     (counted,) = evidence.measured(ROWS)
@@ -209,7 +210,7 @@ def _rows_of_person(evidence: Evidence[FactsOptions]) -> int | None:
 def collect_facts(
     schema: Schema, columns: Mapping[str, Column], rows: int | None = None, notes: Iterable[str] = ()
 ) -> MeasuredFacts:
-    """The schema of measured columns, without the marks that remain; the rest of it as it was."""
+    """Return the schema of measured columns, without the marks that remain; the rest of it as it was."""
     final = {name: _without_marks(column) for name, column in columns.items()}
     if not any(column.modelled for column in final.values()):
         raise BudgetError(
@@ -245,7 +246,8 @@ def _ask_bounds(evidence: Evidence[FactsOptions]) -> Measure | None:
 
 
 def _counts_signs(evidence: Evidence[FactsOptions], name: str) -> bool:
-    """Whether values of this column are counted by sign: points in time have none, and some were counted before."""
+    """Return whether values of this column are counted by sign: points in time have none, and some were counted
+    before."""
     return not _searches(evidence)[name].dated and name not in evidence.setting.options.signs
 
 
@@ -267,7 +269,8 @@ def _noisy_cells(evidence: Evidence[FactsOptions]) -> dict[str, NoisyCells]:
 
 
 def _bounds(evidence: Evidence[FactsOptions]) -> dict[str, tuple[Column, str]]:
-    """Each column with its bounds, and what was found in words; one without any is left out, unless it is needed."""
+    """Return each column with its bounds, and what was found in words; one without any is left out, unless it is
+    needed."""
     options, columns = evidence.setting.options, dict[str, tuple[Column, str]]()
     cells = _noisy_cells(evidence) if BOUNDS in evidence else {}
     for name, search in _searches(evidence).items():
@@ -302,7 +305,7 @@ MIN_REPORTED_CUT = 2e-3
 def label_threshold(
     schema: Schema, allowance: Allowance, unit: Unit, label_weight: float = LABEL_WEIGHT
 ) -> tuple[int, int]:
-    """(the noisy count that a label needs to be shown, the rows it needs at least), from public facts alone.
+    """Return (the noisy count that a label needs to be shown, the rows it needs at least), from public facts alone.
 
     That holds where no column is covered by common words; else labels need fewer rows.
     """
@@ -325,7 +328,7 @@ def _discovery(evidence: Evidence[FactsOptions], columns: int) -> tuple[Noise, i
 
 @remembered
 def _ask_words(evidence: Evidence[FactsOptions]) -> Measure | None:
-    """Counts of common words in each column whose labels are sought."""
+    """Ask for counts of common words in each column whose labels are sought."""
     options = evidence.setting.options
     noise = _noise(evidence, WORD_SHARE * options.label_weight) if labels_to_pay(options.marked) else None
     schema = evidence.setting.schema
@@ -346,7 +349,7 @@ class _CountedWords:
     noise: Noise
 
     def is_incomplete(self, threshold: int) -> bool:
-        """Whether a search whose labels need this count may find more."""
+        """Return whether a search whose labels need this count may find more."""
         total = self.uncovered + sum(self.counts.values())
         return self.uncovered > max(UNCOVERED_SHARE * total, threshold) or not self.counts
 
@@ -355,7 +358,7 @@ class _CountedWords:
 def _words(evidence: Evidence[FactsOptions]) -> dict[str, _CountedWords]:
     found: dict[str, _CountedWords] = {}
     for measured in evidence.measured(WORDS):
-        least = find_noise_quantile(measured.noise, FALSE_WORD / len(COMMON_WORDS))
+        least = find_noise_quantile(measured.noise, FALSE_WORD_RATE / len(COMMON_WORDS))
         counts = measured.values[: len(COMMON_WORDS)].tolist()
         shown = {word: count for word, count in zip(COMMON_WORDS, counts, strict=True) if count >= least}
         uncovered = max(int(measured.values[len(COMMON_WORDS)]), 0)
@@ -376,7 +379,7 @@ def _ask_labels(evidence: Evidence[FactsOptions]) -> Discover | None:
 
 
 def _found(evidence: Evidence[FactsOptions]) -> dict[str, tuple[Column, str]]:
-    """Each column with its labels, and what was found in words."""
+    """Return each column with its labels, and what was found in words."""
     options, columns = evidence.setting.options, dict[str, tuple[Column, str]]()
     discovered = {one.discovery.column: one for one in evidence.found(LABELS)} if LABELS in evidence else {}
     for name, words in (_words(evidence) if WORDS in evidence else {}).items():
@@ -403,7 +406,7 @@ NO_LABELS = "too few values share a label, as in names, keys or free text, so th
 
 
 def _as_boolean(column: Labels) -> Column:
-    """A column of unknown kind whose labels are a pair of truth words, as no and yes, is boolean."""
+    """Return a boolean column where the labels of a column of unknown kind are a pair of truth words."""
     words = sorted(map(str, column.values), key=lambda word: parse_truth(word) is not False)
     spelled = Boolean(spelling=tuple(words), nullable=True, source=found_source(Boolean))
     if column.provenance("kind") != "measured" or len(words) != 2 or spelled.faults():
@@ -411,20 +414,19 @@ def _as_boolean(column: Labels) -> Column:
     return spelled
 
 
-FOUND = {"kind": "measured", "format": "measured", "resolution": "measured", "spelling": "measured",
+FOUND_SOURCES = {"kind": "measured", "format": "measured", "resolution": "measured", "spelling": "measured",
          "nullable": "public", "other": "public", "integer_labels": "public"}  # fmt: skip
 """Where the facts of a column of unknown kind come from, bounds and labels apart. That it may be null, and what
 unlisted labels become, is the same for every such column and says nothing about it."""
 
 
 def found_source(kind: type[Column], *paid: str) -> dict[str, str]:
-    """Where the facts of a column that was found to be of this kind come from; some are yet to be paid for."""
-    return {fact: word for fact, word in FOUND.items() if fact in kind.facts} | dict.fromkeys(paid, PAY)
+    """Return where the facts of a column that was found to be of this kind come from; some are yet to be paid for."""
+    return {fact: word for fact, word in FOUND_SOURCES.items() if fact in kind.facts} | dict.fromkeys(paid, PAY)
 
 
 def _without_marks(column: Column) -> Column:
-    """Facts that state nothing need no mark; a column that may or may not be null is nullable, which reveals
-    nothing."""
+    """Return the column without marks at facts that state nothing; where it may or may not be null, it is nullable."""
     marked = {fact for fact, word in column.sources if word == PAY}
     if not marked:
         return column
@@ -459,7 +461,7 @@ _WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,18}))(?:\.0)?")
 
 
 def with_labels(column: Labels, found: Iterable[str], *, keep_listed: bool = False) -> Labels:
-    """The column with the labels that were found, after those it lists if somebody vouches for these."""
+    """Return the column with the labels that were found, after those it lists if somebody vouches for these."""
     listed = column.values if keep_listed and column.values != (ANY_LABEL,) else ()
     new = _integers(found) if column.integer_labels else sorted(found)
     more = [label for label in new if label not in listed and label != column.other]
@@ -472,7 +474,7 @@ def with_labels(column: Labels, found: Iterable[str], *, keep_listed: bool = Fal
 
 
 def _integers(texts: Iterable[str]) -> list[int]:
-    """Texts that spell a 64-bit integer, as "7" or "7.0"; a column of integer labels knows no others."""
+    """Return texts that spell a 64-bit integer, as "7" or "7.0"; a column of integer labels knows no others."""
     matches = (_WHOLE.fullmatch(text) for text in texts)
     numbers = {int(match[1]) for match in matches if match}
     return sorted(number for number in numbers if INT64_MIN <= number <= INT64_MAX)

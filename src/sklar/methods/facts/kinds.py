@@ -47,15 +47,15 @@ from sklar.schema.number_formats import NumberFormat
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
 
-NAME = "kinds"
+STEP_NAME = "kinds"
 """As which measuring kinds stands in the ledger, and the label of its one step."""
 KINDS_SHARE = 0.04
 """Share of the budget that finds kinds: at 2,000 rows of 15 columns 2.3% would do, 5.7% with 40% of values missing."""
 MIN_SIGNAL = 13.3
 """Values that a column needs, in standard deviations of a count."""
-MAJORITY = 0.75
+MIN_MAJORITY = 0.75
 """Share of its values that makes a column one of numbers, or of dates."""
-FALSE_CLASS = 1e-2
+FALSE_CLASS_RATE = 1e-2
 """Probability with which some class that a column does not have is taken to be there."""
 MIN_DECIMAL_SHARE = 0.15
 """Share of numbers with a fraction from which on a column is real; a few fractions may be slips."""
@@ -74,7 +74,8 @@ _WORD = re.compile(r"[A-Z]?[a-zäöüß]+|[A-Z]+|\d+")
 
 
 def unknown_schema(names: Sequence[str]) -> Schema:
-    """A schema that states nothing but the names of columns; those named like keys are keys, which are never read."""
+    """Return a schema that states nothing but the names of columns; those named like keys are keys, which are never
+    read."""
     columns = {name: Id(source={"kind": "public"}) if names_key(name) else Unknown() for name in names}
     if not any(column.modelled for column in columns.values()):
         columns = dict.fromkeys(names, Unknown())
@@ -82,7 +83,7 @@ def unknown_schema(names: Sequence[str]) -> Schema:
 
 
 def names_key(name: str) -> bool:
-    """Whether a name, which is public, ends or begins like that of a key."""
+    """Return whether a name, which is public, ends or begins like that of a key."""
     words = [word.lower() for word in _WORD.findall(name)]
     return bool(words) and (words[-1] in _KEY_WORDS or words[0] in _KEY_STARTS)
 
@@ -114,7 +115,7 @@ class FoundKinds:
 
 
 def classes_schema(schema: Schema) -> Schema:
-    """The public schema that rows are read by: the classes of the cells of unknown columns."""
+    """Return the public schema that rows are read by: the classes of the cells of unknown columns."""
     unknown = unknown_columns(schema)
     columns = {name: schema[name] if name in unknown else Ignore() for name in schema}
     return Schema(columns, person=measuring_person(schema))
@@ -136,12 +137,12 @@ def _ask_classes(evidence: Evidence[KindsOptions]) -> Measure:
     noise = evidence.setting.allowance.noise(evidence.setting.unit, len(names))
     lookup = np.arange(len(CELL_CLASSES), dtype=np.int32)
     requests = [Request(query=Counts(columns=(name,), partitions=(lookup,)), noise=noise) for name in names]
-    return Measure(label=NAME, requests=tuple(requests))
+    return Measure(label=STEP_NAME, requests=tuple(requests))
 
 
 def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
     """Return the schema with the kinds that the measurements show; BudgetError if the noise hides the table."""
-    measured = evidence.measured(NAME)
+    measured = evidence.measured(STEP_NAME)
     noise = measured[0].noise
     counts = {one.query.columns[0]: dict(zip(CELL_CLASSES, one.values.tolist(), strict=True)) for one in measured}
     rows = estimate_rows(counts.values(), noise)
@@ -150,7 +151,7 @@ def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
     for name, noisy in counts.items():
         columns[name], note = decide_kind(noisy, noise)
         notes |= {name: note} if note else {}
-    if rows < MIN_SIGNAL * noise.std or list(notes.values()) == [TOO_FEW] * len(measured):
+    if rows < MIN_SIGNAL * noise.std or list(notes.values()) == [TOO_FEW_VALUES] * len(measured):
         raise BudgetError(
             f"about {_rough(rows)} rows are too few to find out, at this budget, what {len(measured)} columns hold: "
             f"the noise requires about {_rough(MIN_SIGNAL * noise.std)}. Only that measurement was charged, "
@@ -179,7 +180,8 @@ def estimate_rows(tables: Iterable[Mapping[str, int]], noise: Noise) -> float:
 
 
 def _is_plain(column: Column) -> bool:
-    """Whether the classes of a column of numbers determine their signs: nothing but a decimal sign is in them."""
+    """Return whether the classes of a column of numbers determine their signs: nothing but a decimal sign is in
+    them."""
     if not isinstance(column, Integer | Real):
         return False
     return column.format is None or column.format == NumberFormat(decimal=",", separator=".").example
@@ -193,37 +195,37 @@ def _sign_counts(noisy: Mapping[str, int], noise: Noise) -> tuple[int, int, int,
 
 
 def _significant(noisy: Mapping[str, int], noise: Noise) -> dict[str, int]:
-    """The noisy counts, 0 where noise explains them; the largest class is there in any case."""
-    least = find_noise_quantile(noise, FALSE_CLASS / len(noisy))
+    """Return the noisy counts, 0 where noise explains them; the largest class is there in any case."""
+    least = find_noise_quantile(noise, FALSE_CLASS_RATE / len(noisy))
     largest = max((name for name in noisy if name != NULL), key=lambda name: noisy[name])
     return {name: max(count, 0) if count >= least or name == largest else 0 for name, count in noisy.items()}
 
 
 def _rough(number: float) -> str:
-    """Two digits: more would pretend to be exact."""
+    """Return two digits: more would pretend to be exact."""
     digits = 1 - math.floor(math.log10(max(number, 1.0)))
     return f"{round(number, digits):,.0f}"
 
 
-TOO_FEW = "too few values to find out what it holds, so it is left out"
+TOO_FEW_VALUES = "too few values to find out what it holds, so it is left out"
 
 
 def decide_kind(noisy: Mapping[str, int], noise: Noise) -> tuple[Column, str]:
-    """(what a column is, why it is left out, if it is), from the noisy counts of its cell classes."""
+    """Return (what a column is, why it is left out, if it is), from the noisy counts of its cell classes."""
     counts = _significant(noisy, noise)
     present = sum(count for name, count in counts.items() if name != NULL)
     if present < MIN_SIGNAL * noise.std:
-        return Ignore(source={"kind": "measured"}), TOO_FEW
+        return Ignore(source={"kind": "measured"}), TOO_FEW_VALUES
 
     def total(names: Iterable[str]) -> int:
         return sum(counts[name] for name in names)
 
-    if total((*NUMBERS, *AMOUNTS)) >= MAJORITY * present:
+    if total((*NUMBERS, *AMOUNTS)) >= MIN_MAJORITY * present:
         return _number_column(counts), ""
-    if total((DATE, DATETIME)) >= MAJORITY * present:
+    if total((DATE, DATETIME)) >= MIN_MAJORITY * present:
         return _date_column(None, timed=counts[DATETIME] > counts[DATE], seconds=True), ""
     for mark in "./-":
-        if total(form for form in WRITTEN_DATES if mark in form) >= MAJORITY * present:
+        if total(form for form in WRITTEN_DATES if mark in form) >= MIN_MAJORITY * present:
             return _written_date(counts, mark), ""
     if total(("identifier", "long text")) >= present / 2:
         return Ignore(source={"kind": "measured"}), "keys, addresses or long texts, so it is left out"
@@ -257,7 +259,8 @@ def _fractions(mark: str) -> tuple[str, ...]:
 
 
 def _decimals(counts: Mapping[str, int], mark: str) -> int | None:
-    """Digits after the decimal sign that are enough for nearly all numbers; None if many are needed or none seen."""
+    """Return digits after the decimal sign that are enough for nearly all numbers; None if many are needed or none
+    seen."""
     by = {digits: counts[f"{mark}{digits}"] + counts[f"-{mark}{digits}"] for digits in (*DIGITS, "")}
     by[3] += counts["1.234" if mark == "point" else "1,234"]
     total = sum(by.values())
@@ -268,7 +271,7 @@ def _decimals(counts: Mapping[str, int], mark: str) -> int | None:
 
 
 def number_format(counts: Mapping[str, int]) -> NumberFormat | None:
-    """How most numbers are written; None for plain digits with a decimal point."""
+    """Return how most numbers are written; None for plain digits with a decimal point."""
     numbers = sum(counts[name] for name in (*NUMBERS, *AMOUNTS))
     unit = max(UNITS, key=lambda one: counts[f"{one} ."] + counts[f"{one} ,"])
     with_unit = counts[f"{unit} ."] + counts[f"{unit} ,"]

@@ -25,33 +25,33 @@ PAY = "pay"
 
 
 def must_pay(schema: Schema) -> bool:
-    """Whether a fact of the schema is to be measured before it can be used."""
+    """Return whether a fact of the schema is to be measured before it can be used."""
     return bool(schema.facts_by_provenance(PAY)) or rows_to_pay(schema)
 
 
 def rows_to_pay(schema: Schema) -> bool:
-    """Whether the most rows of a person that are used is to be measured."""
+    """Return whether the most rows of a person that are used is to be measured."""
     return schema.person is not None and schema.person.rows == PAY_ROWS
 
 
 def bounds_to_pay(schema: Schema) -> tuple[str, ...]:
-    """Columns with a bound to measure."""
+    """Return columns with a bound to measure."""
     marked = schema.facts_by_provenance(PAY)
     return tuple(dict.fromkeys(name for name, fact in marked if fact in ("lower", "upper")))
 
 
 def labels_to_pay(schema: Schema) -> tuple[str, ...]:
-    """Columns whose labels are to be found."""
+    """Return columns whose labels are to be found."""
     return tuple(name for name, fact in schema.facts_by_provenance(PAY) if fact == "values")
 
 
 def unknown_columns(schema: Schema) -> tuple[str, ...]:
-    """Columns of which nothing is stated."""
+    """Return columns of which nothing is stated."""
     return tuple(name for name, column in schema.items() if isinstance(column, Unknown))
 
 
 def needed_columns(schema: Schema) -> frozenset[str]:
-    """Columns that rules or the person speak of: they cannot be left out."""
+    """Return columns that rules or the person speak of: they cannot be left out."""
     named = [name for rule in schema.rules for name in rule.columns]
     if schema.person is not None:
         named += [*schema.person.static, *([] if schema.person.order is None else [schema.person.order])]
@@ -59,7 +59,8 @@ def needed_columns(schema: Schema) -> frozenset[str]:
 
 
 def listed_facts(schema: Schema) -> dict[str, tuple[Any, ...]]:
-    """The bounds and labels stated under "pay" marks, by "column.fact"; the stand-in for unknown labels is none."""
+    """Return the bounds and labels stated under "pay" marks, by "column.fact"; the stand-in for unknown labels is
+    none."""
     marked = [pair for pair in schema.facts_by_provenance(PAY) if pair[1] in ("lower", "upper", "values")]
     stated = {f"{name}.{fact}": getattr(schema[name], fact) for name, fact in marked}
     listed = {fact: value if isinstance(value, tuple) else (value,) for fact, value in stated.items()}
@@ -109,7 +110,7 @@ def _rule_faults(schema: Schema) -> list[str]:
 
 
 def with_found_digits(schema: Schema, margins: Iterable[Margin]) -> Schema:
-    """The schema whose real columns have the decimals that their margins were found to have.
+    """Return the schema whose real columns have the decimals that their margins were found to have.
 
     A column that is derived from another by their difference has the decimals of the other.
     """
@@ -127,7 +128,8 @@ def with_found_digits(schema: Schema, margins: Iterable[Margin]) -> Schema:
 
 
 def without_found_digits(schema: Schema, fit: str) -> Schema:
-    """The schema as this fit saw it: without the decimals that it found itself, which stand under its own price."""
+    """Return the schema as this fit saw it: without the decimals that it found itself, which stand under its own
+    price."""
     own = {fact for price in schema.prices if price.fit == fit for fact in price.facts}
     before: dict[str, Column] = {}
     for name in schema.modelled:

@@ -142,7 +142,7 @@ def few_rows_steps(stage_of: Callable[[Evidence[Any]], FewRowsStage]) -> FewRows
 
     @remembered
     def ask_star_again(evidence: Evidence[Any]) -> Measure | None:
-        """Return a second star from what was left."""
+        """Ask for a second star from what was left."""
         more = shares(evidence).star - stage(evidence).opening.star
         return None if first_star(evidence) is None else _star_step(stage(evidence), more, layout(evidence), STAR_AGAIN)
 

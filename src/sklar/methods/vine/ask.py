@@ -86,7 +86,7 @@ def _ask_correlations(evidence: VineEvidence) -> Measure | None:
 
 @remembered
 def _ask_links(evidence: VineEvidence) -> Measure | None:
-    """Interactions of each column with the target, where these take the place of the pairs with it."""
+    """Ask for interactions of each column with the target, where these take the place of the pairs with it."""
     stages, target = stages_of(evidence), target_of(evidence)
     if not stages.links_target or stages.target is None or target is None:
         return None
@@ -95,7 +95,7 @@ def _ask_links(evidence: VineEvidence) -> Measure | None:
 
 @remembered
 def _pair_choice(evidence: VineEvidence) -> PairChoice | None:
-    """Which pairs are measured where there are too many; None where all are."""
+    """Return which pairs are measured where there are too many; None where all are."""
     columns, target, allowance = _paired_columns(evidence), target_of(evidence), stages_of(evidence).pairs
     if not chooses_pairs(columns):
         return None
@@ -106,7 +106,7 @@ def _pair_choice(evidence: VineEvidence) -> PairChoice | None:
 
 
 def _paired_columns(evidence: VineEvidence) -> int:
-    """Number of columns whose pairs are measured: the target is linked apart where rows are few."""
+    """Return the number of columns whose pairs are measured: the target is linked apart where rows are few."""
     return len(axes_of(evidence)) - int(_links_measured(evidence))
 
 
@@ -122,7 +122,7 @@ def _ask_choice(evidence: VineEvidence) -> Choose | None:
 
 @remembered
 def _ask_pairs(evidence: VineEvidence) -> Measure | None:
-    """Coarse tables of all pairs, or of pairs chosen privately when there are too many."""
+    """Ask for coarse tables of all pairs, or of pairs chosen privately when there are too many."""
     setting, stages, axes, rows = evidence.setting, stages_of(evidence), axes_of(evidence), rows_of(evidence)
     allowance, columns, choice = stages.pairs, _paired_columns(evidence), _pair_choice(evidence)
     tables, pairs = max(columns * (columns - 1) // 2, 1), None
@@ -151,7 +151,7 @@ def _ask_halves(evidence: VineEvidence) -> Measure | None:
 
 @remembered
 def _ask_tree(evidence: VineEvidence) -> Measure | None:
-    """A finer table for each edge of the strongest tree, which joins columns that are given for a row first."""
+    """Ask for a finer table for each edge of the strongest tree, which joins columns that are given for a row first."""
     setting, axes = evidence.setting, axes_of(evidence)
     given = frozenset(column for column, axis in enumerate(axes) if axis.name in setting.given)
     forest = choose_tree(len(axes), strengths_of(evidence), given)
@@ -160,7 +160,7 @@ def _ask_tree(evidence: VineEvidence) -> Measure | None:
 
 @remembered
 def _ask_target(evidence: VineEvidence) -> Measure | None:
-    """Fine tables of each column with the target."""
+    """Ask for fine tables of each column with the target."""
     stages, target = stages_of(evidence), target_of(evidence)
     if target is None or stages.target is None or stages.triples is None:
         return None
@@ -169,7 +169,7 @@ def _ask_target(evidence: VineEvidence) -> Measure | None:
 
 @remembered
 def _ask_triples(evidence: VineEvidence) -> Measure | None:
-    """Coarse tables of each measured pair with the target."""
+    """Ask for coarse tables of each measured pair with the target."""
     stages, target, axes = stages_of(evidence), target_of(evidence), axes_of(evidence)
     if target is None or stages.target is None or stages.triples is None:
         return None
@@ -180,13 +180,14 @@ def _ask_triples(evidence: VineEvidence) -> Measure | None:
 
 @remembered
 def _weights(evidence: VineEvidence) -> dict[tuple[int, ...], float]:
-    """How much the error of each pair and triple of columns counts."""
+    """Return how much the error of each pair and triple of columns counts."""
     return weigh_workload(evidence.setting.schema.modelled, evidence.setting.options.workload)
 
 
 @remembered
 def _candidates(evidence: VineEvidence) -> tuple[CandidateTable, ...]:
-    """All tables that may be measured after the first model; of very many triples those of the strongest pairs."""
+    """Return all tables that may be measured after the first model; of very many triples those of the strongest
+    pairs."""
     axes, rows, planned = axes_of(evidence), rows_of(evidence), stages_of(evidence).planned
     assert planned is not None
     strengths = strengths_of(evidence)
@@ -198,7 +199,7 @@ def _candidates(evidence: VineEvidence) -> tuple[CandidateTable, ...]:
 
 @remembered
 def _ask_distances(evidence: VineEvidence) -> Measure | None:
-    """How far the first model is from every table that may be measured next."""
+    """Ask how far the first model is from every table that may be measured next."""
     setting, planned = evidence.setting, stages_of(evidence).planned
     if planned is None or not _candidates(evidence):
         return None
@@ -209,7 +210,7 @@ def _ask_distances(evidence: VineEvidence) -> Measure | None:
 
 @remembered
 def _ask_planned(evidence: VineEvidence) -> Measure | None:
-    """The tables that the distances lead to."""
+    """Ask for the tables that the distances lead to."""
     stages = stages_of(evidence)
     if stages.planned is None or DISTANCES not in evidence:
         return None

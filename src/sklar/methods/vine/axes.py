@@ -23,7 +23,7 @@ from sklar.release.measurements import Measurement, Request
 from sklar.schema.columns import Category, Column
 from sklar.schema.table import Schema
 
-LEAST_SIGMAS = 3.0
+MIN_GROUP_SIGMAS = 3.0
 """A group should hold this many standard deviations of the noise, or its counts say little."""
 
 
@@ -63,12 +63,12 @@ class VineAxis:
 
         With `fine` any value with rows enough has one of its own, also where its public cell is light beside others.
         """
-        least = LEAST_SIGMAS * sigma / rows
+        least = MIN_GROUP_SIGMAS * sigma / rows
         return group_cells(self.scale, most, least, self.coarse, last_alone=self.null is not None, fine=fine)
 
     def every_cell(self, sigma: float, rows: float) -> Groups:
         """Return a group for each of its cells that exceeds noise of standard deviation `sigma`."""
-        return every_cell(self.scale, LEAST_SIGMAS * sigma / rows)
+        return every_cell(self.scale, MIN_GROUP_SIGMAS * sigma / rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -133,7 +133,7 @@ class TablePlan:
 
 
 def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np.ndarray]) -> tuple[VineAxis, ...]:
-    """Axes of all modelled columns.
+    """Return axes of all modelled columns.
 
     Args:
         schema: the public facts.
@@ -165,7 +165,7 @@ def lay_out_axes(schema: Schema, margins: Sequence[Margin], coarse: dict[str, np
 
 
 def _branches(column: Column, margin: Margin) -> list[tuple[str, ...]]:
-    """The nodes above each margin cell of a hierarchy; `other` and null are branches of their own."""
+    """Return the nodes above each margin cell of a hierarchy; `other` and null are branches of their own."""
     known = column.branches if isinstance(column, Category) else ()
     if not known:
         return []
@@ -173,7 +173,8 @@ def _branches(column: Column, margin: Margin) -> list[tuple[str, ...]]:
 
 
 def _levels(branches: Sequence[tuple[str, ...]]) -> np.ndarray:
-    """Number of the node above each cell, a row for each level, the coarsest first; nodes end where their path does."""
+    """Return the number of the node above each cell, a row for each level, the coarsest first; nodes end where their
+    path does."""
     rows: list[np.ndarray] = []
     for depth in range(1, max(map(len, branches)) + 1):
         nodes = {path: number for number, path in enumerate(dict.fromkeys(path[:depth] for path in branches))}

@@ -11,11 +11,11 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.model.pairs.interactions import centred
-from sklar.model.posterior import SIGNIFICANT, Comparison, estimate_strength
+from sklar.model.posterior import SIGNIFICANT_SIGMAS, Comparison, estimate_strength
 from sklar.model.vine.calibration import (
-    EMPTY,
-    LEAST_STRENGTH,
-    MOST_CELLS,
+    EMPTY_CELL_LOG_WEIGHT,
+    MAX_TABLE_CELLS,
+    MIN_STRENGTH,
     NO_TILT,
     Calibration,
     Partition,
@@ -33,19 +33,19 @@ from sklar.model.vine.vine import Vine
 
 PARTICLES = 2**17
 """Weights are fitted on particles and used on others, so each cell of the tables needs many."""
-LEAST_EFFECTIVE = 0.15
+MIN_EFFECTIVE_SHARE = 0.15
 TARGET_TRUST, FEW_ROWS, MANY_ROWS = 0.3, 3_000, 15_000
 """Part of the prior strength that tables with a declared target get, so that they count more than others, up to
 FEW_ROWS rows, and all of it from MANY_ROWS on: the strength comes from tables of pairs, most of which show little
 dependence, and flattens what few rows show of the target. On 2,700 rows of HMEQ the AUC of predictions rises by .11 +-
 .02; on 3,000 of Adult and compas it falls by .01. On all 26,000 of Adult it would cost .005, and 6% of the error of
 pairs."""
-MOST_STRENGTH = 1e6
-LEAST_ROWS = 1.0
-"""No table is trusted further than to this many rows: with v = LEAST_ROWS / rows, one row too few in a cell moves the
-log-weight of its rows by one. Noise below that (epsilon 30 and more) would be answered with weights of exp(hundreds),
-which mean nothing on other particles: on Adult with a target at epsilon 100 next to no particle had weight, and the AUC
-was .922 in place of .924. The error of pairs is the same."""
+MAX_CALIBRATION_STRENGTH = 1e6
+MIN_TOLERANCE_ROWS = 1.0
+"""No table is trusted further than to this many rows: with v = MIN_TOLERANCE_ROWS / rows, one row too few in a cell
+moves the log-weight of its rows by one. Noise below that (epsilon 30 and more) would be answered with weights of
+exp(hundreds), which mean nothing on other particles: on Adult with a target at epsilon 100 next to no particle had
+weight, and the AUC was .922 in place of .924. The error of pairs is the same."""
 TRIAL_PARTICLES = 2**14
 TRIAL_SWEEPS = 10
 EARLY_SWEEPS = 50
@@ -112,15 +112,16 @@ def calibrate_vine(
 
 
 def _target_trust(rows: float) -> float:
-    """The part of the strength for tables with the target, by the number of rows."""
+    """Return the part of the strength for tables with the target, by the number of rows."""
     part = np.log(max(rows, 1.0) / FEW_ROWS) / np.log(MANY_ROWS / FEW_ROWS)
     return float(TARGET_TRUST ** (1.0 - np.clip(part, 0.0, 1.0)))
 
 
 def _own_strength(draft: Calibration, table: SoftTable, strength: float, target: int | None, trust: float) -> float:
-    """The strength of all tables; less with a target; the least, where a posterior mean has taken care of the noise."""
+    """Return the strength of all tables; less with a target; the least, where a posterior mean has taken care of the
+    noise."""
     if table.content == "derived":
-        return LEAST_STRENGTH
+        return MIN_STRENGTH
     columns = [draft.partitions[part].column for part in table.parts]
     return trust * strength if len(columns) > 1 and target in columns else strength
 
@@ -146,11 +147,11 @@ def _own_strengths(draft: Calibration, alone: int, cells: np.ndarray, weights: n
     mean = float(np.average(inverse, weights=1 / np.maximum(variance, 1e-300)))
     spread = max(0.0, float(np.mean((inverse - mean) ** 2 - variance)))
     shrunk = mean + spread / np.maximum(spread + variance, 1e-300) * (inverse - mean)
-    return 1.0 / np.maximum(shrunk, 1.0 / MOST_STRENGTH)
+    return 1.0 / np.maximum(shrunk, 1.0 / MAX_CALIBRATION_STRENGTH)
 
 
 def _with_model(draft: Calibration, alone: int, cells: np.ndarray, weights: np.ndarray) -> list[SoftTable]:
-    """The first tables, released without lower-order margins, with these put in from the calibrated model."""
+    """Return the first tables, released without lower-order margins, with these put in from the calibrated model."""
     tables: list[SoftTable] = []
     for table, cell in zip(draft.tables[:alone], cells[:alone], strict=True):
         if table.content != "interaction":
@@ -165,7 +166,7 @@ def _with_model(draft: Calibration, alone: int, cells: np.ndarray, weights: np.n
 
 def _with_strengths(draft: Calibration, strengths: Floats, rows: float, start: Calibration) -> list[SoftTable]:
     plain = np.maximum([table.variance for table in draft.tables], 1e-16)
-    strengths = np.maximum(strengths, LEAST_ROWS / (rows * plain))
+    strengths = np.maximum(strengths, MIN_TOLERANCE_ROWS / (rows * plain))
     return [
         replace(table, variance=variance, strength=strength, dual=known.dual)
         for table, variance, strength, known in zip(
@@ -177,7 +178,8 @@ def _with_strengths(draft: Calibration, strengths: Floats, rows: float, start: C
 def _significant_strengths(
     draft: Calibration, strengths: Floats, cells: np.ndarray, weights: np.ndarray
 ) -> Floats | None:
-    """The strength of each table once those that contradict the calibrated model count more; None if there are none.
+    """Return the strength of each table once those that contradict the calibrated model count more; None if there are
+    none.
 
     One strength for all comes from tables of pairs; a rule of three columns that the vine knows nothing of would be
     ignored with it.
@@ -190,14 +192,15 @@ def _significant_strengths(
             seen = Comparison(
                 own[cells_seen], table.observed[cells_seen], table.variance, noisy_cells(draft.partitions, table)
             )
-            raised[k] = min(raised[k], estimate_strength([seen], 0.0, SIGNIFICANT, np.inf))
+            raised[k] = min(raised[k], estimate_strength([seen], 0.0, SIGNIFICANT_SIGMAS, np.inf))
     return raised if np.any(raised < strengths) or _has_three_columns(draft.tables[0]) else None
 
 
 def _keep_effective(
     draft: Calibration, cells: np.ndarray, strengths: Floats, rows: float, start: Calibration | None = None
 ) -> tuple[list[SoftTable], float]:
-    """The tables with prior strengths that leave the weight on enough particles: by one factor above the given ones.
+    """Return the tables with prior strengths that leave the weight on enough particles: by one factor above the given
+    ones.
 
     With very many tables the weights could end up on few particles; then every table is trusted less. Found by short
     trials.
@@ -206,21 +209,21 @@ def _keep_effective(
     possible = untilted(draft, some).effective
     while True:
         tables = _with_strengths(draft, factor * strengths, rows, start or draft)
-        if factor * strengths.max() >= MOST_STRENGTH:
+        if factor * strengths.max() >= MAX_CALIBRATION_STRENGTH:
             return tables, factor
         trial, _ = calibrate(draft.partitions, tables, some, sweeps=TRIAL_SWEEPS)
-        if trial.effective >= LEAST_EFFECTIVE * possible:
+        if trial.effective >= MIN_EFFECTIVE_SHARE * possible:
             return tables, factor
         factor *= 2
 
 
 def soft_tables(measured: Sequence[MeasuredTable], rows: float) -> Calibration:
-    """Released tables as constraints on probabilities, with the plain noise variance and no tilt yet."""
+    """Return released tables as constraints on probabilities, with the plain noise variance and no tilt yet."""
     partitions: dict[tuple[int, int], int] = {}
     listed: list[Partition] = []
     tables: list[SoftTable] = []
     for table in measured:
-        if table.counts.size > MOST_CELLS or table.counts.size < 2:
+        if table.counts.size > MAX_TABLE_CELLS or table.counts.size < 2:
             continue
         parts: list[int] = []
         for column, groups in zip(table.columns, table.groups, strict=True):
@@ -237,5 +240,5 @@ def _soft(table: MeasuredTable, parts: tuple[int, ...], rows: float) -> SoftTabl
     observed = table.counts.ravel().astype(float) / rows
     variance = (table.sigma / rows) ** 2
     empty = None if table.empty is None else table.empty.ravel()
-    dual = np.zeros(len(observed)) if empty is None else np.where(empty, EMPTY, 0.0)
+    dual = np.zeros(len(observed)) if empty is None else np.where(empty, EMPTY_CELL_LOG_WEIGHT, 0.0)
     return SoftTable(parts=parts, observed=observed, variance=variance, dual=dual, content=table.content, empty=empty)

@@ -14,14 +14,14 @@ from sklar.model.axis import interval_of
 from sklar.model.pairs.copula import Checkerboard, ClassPairs, checkerboard, fit_margins, kendall_tau
 from sklar.model.pairs.posterior import PairTable, merge_edges
 from sklar.model.posterior import GridTable, estimate_on_grid, estimate_strength, margins_of_grid, move_to_tables
-from sklar.model.vine.calibration import LEAST_STRENGTH
+from sklar.model.vine.calibration import MIN_STRENGTH
 from sklar.model.vine.deeper import ClassTables
 from sklar.model.vine.sampling import simulate_vine
 from sklar.model.vine.vine import Edge, Vine
 
 PARTICLES = 2**17
 """Particles that show what tree one expects of each column and the target."""
-CAUTION = 4.0
+LINK_STRENGTH_FACTOR = 4.0
 """Times the prior strength of links with the target: their tables are used once more in the calibration, and noise
 that is counted twice stays. On compas 4 and 1 were within noise of each other (error of pairs 1.2 +- 0.7% and 1.8 +-
 0.7% above that without classes); 4 is the cautious choice."""
@@ -48,7 +48,7 @@ class TargetTables:
 
 
 def target_tables(target: int, tables: Sequence[MeasuredTable]) -> TargetTables | None:
-    """The tables with the target, if there are any of pairs."""
+    """Return the tables with the target, if there are any of pairs."""
     triples = {(t.columns[0], t.columns[1]): t for t in tables if len(t.columns) == 3}
     links = tuple(t for t in tables if len(t.columns) == 2)
     return TargetTables(target=target, links=links, triples=triples) if triples else None
@@ -67,7 +67,7 @@ def root_at_target(
     rows: float,
     rng: np.random.Generator,
 ) -> Vine:
-    """Trees one and two of a vine whose root is the target: each column with it, and pairs of columns given it.
+    """Return trees one and two of a vine whose root is the target: each column with it, and pairs of columns given it.
 
     Args:
         axes: the columns.
@@ -91,7 +91,7 @@ def root_at_target(
 
 
 def _link(chain: Vine, target_tables: TargetTables, rows: float, rng: np.random.Generator) -> list[Edge]:
-    """The copula of each column and the target: what the chain expects, moved towards the released table.
+    """Return the copula of each column and the target: what the chain expects, moved towards the released table.
 
     How far is one strength for all of them, by empirical Bayes, as in the calibration. Independence would be a poor
     thing to start from: a column predicts the target through others, also where its own table is below the noise level.
@@ -106,7 +106,7 @@ def _link(chain: Vine, target_tables: TargetTables, rows: float, rng: np.random.
         joint = fit_margins(own / PARTICLES, first.mass, last.mass)
         cells = np.arange(joint.size)
         joints.append((joint, GridTable(cells=cells, observed=table.counts / rows, variance=(table.sigma / rows) ** 2)))
-    strength = CAUTION * estimate_strength([seen.compare(joint) for joint, seen in joints], LEAST_STRENGTH)
+    strength = LINK_STRENGTH_FACTOR * estimate_strength([seen.compare(joint) for joint, seen in joints], MIN_STRENGTH)
     edges: list[Edge] = []
     for table, (joint, seen) in zip(target_tables.links, joints, strict=True):
         first, last = table.groups
@@ -122,7 +122,7 @@ def _link(chain: Vine, target_tables: TargetTables, rows: float, rng: np.random.
 
 
 def _given_class(edge: Edge, star: Mapping[int, Edge], target_tables: TargetTables, rows: float) -> Edge:
-    """An edge between two columns given the target, with a copula for each class.
+    """Return an edge between two columns given the target, with a copula for each class.
 
     The distribution of both columns and the class is the nearest one to the pooled copula (in relative entropy) that
     agrees with the columns' links with the target, moved towards the released table of all three by its precision.
@@ -148,7 +148,7 @@ def _given_class(edge: Edge, star: Mapping[int, Edge], target_tables: TargetTabl
 def _class_distribution(
     pooled: Floats, below: tuple[Floats, Floats], cuts: tuple[Floats, Floats], table: MeasuredTable, rows: float
 ) -> Floats:
-    """Probabilities of the cells of two columns (by the pooled copula) and of the classes."""
+    """Return probabilities of the cells of two columns (by the pooled copula) and of the classes."""
     first, second, last = table.groups
     joint = pooled[:, :, None] * last.mass
     row, column, number = np.indices(joint.shape).reshape(3, -1)
@@ -162,11 +162,11 @@ def _class_distribution(
     ]
     joint = move_to_tables(joint, [GridTable(cells=row * pooled.shape[1] + column, observed=pooled), *margins])
     seen = GridTable(cells=coarse, observed=table.counts / rows, variance=(table.sigma / rows) ** 2)
-    return estimate_on_grid(joint, [seen], margins, LEAST_STRENGTH)
+    return estimate_on_grid(joint, [seen], margins, MIN_STRENGTH)
 
 
 def _class_margin(link: Edge, classes: Floats, cuts: Floats) -> Floats:
-    """P(U <= cut | class) of a column linked with the target, a row for each class."""
+    """Return P(U <= cut | class) of a column linked with the target, a row for each class."""
     if not isinstance(link.copula, Checkerboard):
         return np.tile(cuts, (len(classes) - 1, 1))
     board = link.copula
@@ -178,7 +178,7 @@ def _class_margin(link: Edge, classes: Floats, cuts: Floats) -> Floats:
 
 
 def _refine(board: Checkerboard, cuts1: Floats, cuts2: Floats) -> Floats:
-    """Cell masses of a checkerboard on a grid that cuts its cells further."""
+    """Return cell masses of a checkerboard on a grid that cuts its cells further."""
     row, column = (interval_of(e, (c[1:] + c[:-1]) / 2) for e, c in ((board.edges1, cuts1), (board.edges2, cuts2)))
     part1, part2 = np.diff(cuts1) / np.diff(board.edges1)[row], np.diff(cuts2) / np.diff(board.edges2)[column]
     return board.mass[row][:, column] * np.outer(part1, part2)

@@ -23,7 +23,7 @@ from sklar.methods.vine.classwise import TargetTables, root_at_target, target_ta
 from sklar.methods.vine.halves import HALVES, split_in_halves
 from sklar.methods.vine.nulls import link_again, link_nulls, null_tables
 from sklar.methods.vine.options import VineOptions, depth_of
-from sklar.methods.vine.pairs import PAIRS, RARE
+from sklar.methods.vine.pairs import MIN_VALUE_MASS, PAIRS
 from sklar.methods.vine.planner import PLANNED
 from sklar.methods.vine.prior import PriorTables, pool_margins
 from sklar.methods.vine.products import released_products
@@ -293,7 +293,7 @@ def estimate_vine(evidence: Evidence[VineOptions], planned: Sequence[MeasuredTab
 
 
 def _estimate_few_rows(evidence: Evidence[VineOptions]) -> TableModel:
-    """Latent normals, or a vine of a public table's dependence if the measured sums do not rule it out."""
+    """Return latent normals, or a vine of a public table's dependence if the measured sums do not rule it out."""
     setting, measured = evidence.setting, FEW_ROWS.estimate(evidence)
     if setting.prior is not None:
         axes = lay_out_axes(setting.schema, measured.layout.margins, {})
@@ -363,12 +363,12 @@ def _grow_by_class(
 
 
 def _eligible(axes: Sequence[VineAxis]) -> frozenset[int]:
-    """Columns that a Gaussian pair copula can speak about: ordered ones, and those of two values."""
-    return frozenset(j for j, axis in enumerate(axes) if axis.ordered or np.sum(axis.scale.mass > RARE) == 2)
+    """Return columns that a Gaussian pair copula can speak about: ordered ones, and those of two values."""
+    return frozenset(j for j, axis in enumerate(axes) if axis.ordered or np.sum(axis.scale.mass > MIN_VALUE_MASS) == 2)
 
 
 def histogram_tables(axes: Sequence[VineAxis], margins: MeasuredMargins) -> list[MeasuredTable]:
-    """The released histograms of single columns that can be read off margin cells, as tables to calibrate to."""
+    """Return the released histograms of single columns that can be read off margin cells, as tables to calibrate to."""
     tables: list[MeasuredTable] = []
     for column, (axis, histograms) in enumerate(zip(axes, margins.histograms, strict=True)):
         for seen in histograms:
@@ -381,7 +381,7 @@ def histogram_tables(axes: Sequence[VineAxis], margins: MeasuredMargins) -> list
 
 
 def expected_margin_error(margins: MeasuredMargins) -> tuple[float, ...]:
-    """Total variation error that the raw noise of its first histogram would give each margin.
+    """Return the total variation error that the raw noise of its first histogram would give each margin.
 
     Half the sum of expected absolute errors, sigma sqrt(2 / pi) a bin; fitting a density brings it down further.
     """

@@ -11,17 +11,17 @@ from sklar.methods.vine.axes import MeasuredTable, VineAxis
 from sklar.model.pairs.grouping import Groups
 from sklar.model.pairs.nulls import NullExcess, read_null_excess
 
-CLEAR = 2.0
+SIGNIFICANT_SIGMAS = 2.0
 """The model is calibrated to nulls together of pairs whose number is above this many standard deviations."""
 
 
 def link_nulls(pairs: Sequence[MeasuredTable], rows: float) -> tuple[MeasuredTable, ...]:
-    """The tables of pairs, each with what it shows about joint nulls of its columns."""
+    """Return the tables of pairs, each with what it shows about joint nulls of its columns."""
     return tuple(replace(table, nulls=_read(table, rows)) for table in pairs)
 
 
 def link_again(fine: Sequence[MeasuredTable], pairs: Sequence[MeasuredTable], rows: float) -> tuple[MeasuredTable, ...]:
-    """Finer tables of some of the pairs, with what they show added to what is known."""
+    """Return finer tables of some of the pairs, with what they show added to what is known."""
     known = {table.columns: table.nulls for table in pairs}
     linked: list[MeasuredTable] = []
     for table in fine:
@@ -33,10 +33,11 @@ def link_again(fine: Sequence[MeasuredTable], pairs: Sequence[MeasuredTable], ro
 def null_tables(
     axes: Sequence[VineAxis], pairs: Sequence[MeasuredTable], fine: Sequence[MeasuredTable], rows: float
 ) -> list[MeasuredTable]:
-    """Tables of two by two cells, value or null, of the pairs whose nulls clearly come together, to calibrate to."""
+    """Return tables of two by two cells, value or null, of the pairs whose nulls clearly come together, to calibrate
+    to."""
     known = {(t.columns[0], t.columns[1]): t.nulls for t in (*pairs, *fine) if t.nulls is not None}
     groups = [_null_groups(axis) for axis in axes]
-    clear = {pair: one for pair, one in known.items() if one.expected > CLEAR * np.sqrt(one.variance)}
+    clear = {pair: one for pair, one in known.items() if one.expected > SIGNIFICANT_SIGMAS * np.sqrt(one.variance)}
     return [_two_by_two(pair, (groups[pair[0]], groups[pair[1]]), one, rows) for pair, one in clear.items()]
 
 
@@ -46,7 +47,7 @@ def _read(table: MeasuredTable, rows: float) -> NullExcess | None:
 
 
 def _null_groups(axis: VineAxis) -> Groups:
-    """Values in one group, and nulls in another."""
+    """Return values in one group, and nulls in another."""
     lookup = (np.arange(len(axis.scale.order)) == axis.null).astype(np.int64)
     return Groups(lookup=lookup, edges=np.array([0.0, axis.top, 1.0]))
 

@@ -22,7 +22,7 @@ CELL_POWER = 0.33
 MOVED, SPARED = 1.4, 0.18
 """MOVED times the part of tables of pairs that measures margins, beyond SPARED (that of ten by ten groups), goes from
 pairs to margins. Chosen on adult, compas and tail6 with pairs measured as interactions; the optimum is flat."""
-MOST_GROUPS = 1_024
+MAX_REQUESTED_GROUPS = 1_024
 """Groups of a column in a pair table that may be requested: a table of two such columns has a million cells."""
 MAX_WORKLOAD_COLUMNS = 40
 """With more columns not all pairs are measured, and nothing is planned after a first model."""
@@ -42,7 +42,7 @@ class VineShares:
     halves: float = 0.0
 
 
-TRIPLES_FROM = 8.0
+MIN_RESOLUTION_FOR_TRIPLES = 8.0
 """Groups a side from which on triples with a target pay: at 5.4 of them 15% for triples cost 3 to 5% of the error of
 pairs, and showed no gain in prediction."""
 FEW_ROWS_WITH_TARGET = VineShares(margins=0.30, pairs=0.28, tree=0.06, target=0.30, halves=0.06)
@@ -95,7 +95,7 @@ def check_options(schema: Schema, options: VineOptions) -> None:
     if options.depth is not None and options.depth < 1:
         raise UsageError(f"depth must be at least 1; {options.depth} was given")
     for most in options.groups:
-        require_whole("groups", most, 2, MOST_GROUPS)
+        require_whole("groups", most, 2, MAX_REQUESTED_GROUPS)
 
 
 def _check_workload(columns: Sequence[str], options: VineOptions) -> None:
@@ -142,7 +142,7 @@ def _is_number(value: object) -> bool:
 
 
 def depth_of(schema: Schema, options: VineOptions) -> int:
-    """The largest number of trees."""
+    """Return the largest number of trees."""
     if options.depth is not None:
         return options.depth
     nominal = len(schema.modelled) - len(scored_columns(schema))
@@ -150,7 +150,7 @@ def depth_of(schema: Schema, options: VineOptions) -> int:
 
 
 def scored_columns(schema: Schema) -> tuple[int, ...]:
-    """Columns whose order has a meaning, by the schema: ordered ones, and those of two values."""
+    """Return columns whose order has a meaning, by the schema: ordered ones, and those of two values."""
     return tuple(
         j
         for j, name in enumerate(schema.modelled)
@@ -165,7 +165,7 @@ def scored_pair_share(schema: Schema) -> float:
 
 
 def budget_shares(schema: Schema, options: VineOptions, *, gaussian: bool, few_rows: bool = False) -> VineShares:
-    """How the budget is cut, once the number of rows and the sums are paid for.
+    """Return how the budget is cut, once the number of rows and the sums are paid for.
 
     With a target and few rows there are no triples.
 

@@ -13,40 +13,41 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.methods.evidence import Choose, Measure, Setting
-from sklar.methods.vine.axes import LEAST_SIGMAS, TablePlan, VineAxis, request_tables
+from sklar.methods.vine.axes import MIN_GROUP_SIGMAS, TablePlan, VineAxis, request_tables
 from sklar.methods.vine.options import CELL_POWER, VineOptions
 from sklar.model.pairs.grouping import Groups, base_lookup
-from sklar.model.vine.calibration import MOST_CELLS
+from sklar.model.vine.calibration import MAX_TABLE_CELLS
 from sklar.release.choices import Candidate, TableDistance
 from sklar.release.counts import interaction_sensitivity
 from sklar.release.lookups import freeze_partition
 
-RARE = 0.005
+MIN_VALUE_MASS = 0.005
 """A value with less mass than this does not make a column more than two-valued, and need not exceed its noise."""
 ROWS_PER_CELL = 1.5
 """Standard deviations of noise that a cell of a table holds on average; tables get as many cells as that permits."""
 
 
-EVERY_CELL = 0
+NO_GROUP_LIMIT = 0
 """Stands for no limit on the number of groups."""
 
 
 def supported_groups(rows: float, sigma: float) -> float:
-    """K = sqrt(rows / (1.5 sigma)): the number of groups per axis that a square table supports."""
+    """Return K = sqrt(rows / (1.5 sigma)): the number of groups per axis that a square table supports."""
     return float(np.sqrt(max(rows, 0.0) / (ROWS_PER_CELL * sigma)))
 
 
 def counts_every_cell(axes: Sequence[VineAxis], most: float) -> bool:
-    """Return whether all cells of two columns hold LEAST_SIGMAS of noise, also those of a light value that is not rare.
+    """Return whether all cells of two columns hold MIN_GROUP_SIGMAS of noise, also those of a light value that is not
+    rare.
 
     Coarser groups would hide what repeats from value to value, such as a quarter that follows from a date. Where one
     class holds 3% of the rows, 300 cells of an income within it would hold noise. Groups of a hierarchy are its nodes
     in any case.
     """
     few, many = sorted(axes, key=lambda axis: len(axis.scale.starts))
-    values, cells = few.scale.mass[few.scale.mass >= RARE], len(many.scale.starts)
-    enough = len(values) > 0 and LEAST_SIGMAS * cells <= ROWS_PER_CELL * most * most * float(values.min())
-    return enough and len(few.scale.starts) * cells <= MOST_CELLS and not any(axis.nested for axis in axes)
+    values, cells = few.scale.mass[few.scale.mass >= MIN_VALUE_MASS], len(many.scale.starts)
+    enough = len(values) > 0 and MIN_GROUP_SIGMAS * cells <= ROWS_PER_CELL * most * most * float(values.min())
+    return enough and len(few.scale.starts) * cells <= MAX_TABLE_CELLS and not any(axis.nested for axis in axes)
 
 
 class PairGroups:
@@ -62,7 +63,7 @@ class PairGroups:
         self.square = tuple(self._groups(column, limit) for column, limit in enumerate(limits))
 
     def of_pair(self, first: int, second: int) -> tuple[Groups, Groups]:
-        """The groups of two columns in their table: all of their cells, where these exceed their noise."""
+        """Return the groups of two columns in their table: all of their cells, where these exceed their noise."""
         if counts_every_cell((self._axes[first], self._axes[second]), supported_groups(self._rows, self._sigma)):
             return self._every_cell(first), self._every_cell(second)
         return self._beside(first, second), self._beside(second, first)
@@ -73,9 +74,9 @@ class PairGroups:
         return self._groups(column, min(self._square**2 // self.square[other].count, self._nominal))
 
     def _every_cell(self, column: int) -> Groups:
-        if (column, EVERY_CELL) not in self._known:
-            self._known[column, EVERY_CELL] = self._axes[column].every_cell(self._sigma, self._rows)
-        return self._known[column, EVERY_CELL]
+        if (column, NO_GROUP_LIMIT) not in self._known:
+            self._known[column, NO_GROUP_LIMIT] = self._axes[column].every_cell(self._sigma, self._rows)
+        return self._known[column, NO_GROUP_LIMIT]
 
     def _groups(self, column: int, limit: int) -> Groups:
         if (column, limit) not in self._known:
@@ -84,7 +85,7 @@ class PairGroups:
 
 
 def informative_pairs(groups: Sequence[Groups]) -> tuple[tuple[int, int], ...]:
-    """All pairs of columns that have at least two groups; one group has nothing to depend on."""
+    """Return all pairs of columns that have at least two groups; one group has nothing to depend on."""
     return tuple(combinations([j for j, group in enumerate(groups) if group.count > 1], 2))
 
 
@@ -122,14 +123,14 @@ def _count_noise(allowance: Allowance, unit: Unit, shape: tuple[int, ...]) -> No
 
 
 def interaction_noise(allowance: Allowance, unit: Unit, shape: tuple[int, ...]) -> Noise:
-    """Noise for the interactions of one table of this shape, in units of counts."""
+    """Return noise for the interactions of one table of this shape, in units of counts."""
     l1, l2 = interaction_sensitivity(shape, unit)
     return allowance.sum_noise(l1=l1, l2=l2, resolution=1 / math.prod(shape))
 
 
 PAIRS, CHOICE = "pairs", "choose pairs"
 """Labels of the steps: tables of pairs, and the private selection of which ones."""
-ALL_PAIRS = 780
+MAX_PAIRS = 780
 """Up to this many pairs (40 columns) every pair is measured, and it is also the most that are ever measured."""
 PAIRS_PER_COLUMN = 6
 CANDIDATE_COLUMNS = 200
@@ -139,13 +140,13 @@ USEFUL_GROUPS = 5.0
 
 
 def chooses_pairs(columns: int) -> bool:
-    """Whether there are too many pairs of columns to measure them all."""
-    return columns * (columns - 1) // 2 > ALL_PAIRS
+    """Return whether there are too many pairs of columns to measure them all."""
+    return columns * (columns - 1) // 2 > MAX_PAIRS
 
 
 def pairs_to_measure(columns: int) -> int:
-    """How many pair tables a fit measures at most; a public number."""
-    return min(PAIRS_PER_COLUMN * columns, ALL_PAIRS) if chooses_pairs(columns) else columns * (columns - 1) // 2
+    """Return how many pair tables a fit measures at most; a public number."""
+    return min(PAIRS_PER_COLUMN * columns, MAX_PAIRS) if chooses_pairs(columns) else columns * (columns - 1) // 2
 
 
 def affordable_pairs(allowance: Allowance, unit: Unit, rows: float, wanted: int) -> int:
@@ -237,6 +238,6 @@ def _candidate(
 
 
 def _chance(groups: Sequence[Groups], pair: tuple[int, int], rows: float) -> float:
-    """Expected distance of an independent pair: sum over cells of E|X - mean| = sqrt(2 rows p / pi)."""
+    """Return expected distance of an independent pair: sum over cells of E|X - mean| = sqrt(2 rows p / pi)."""
     a, b = pair
     return float(np.sqrt(2 * rows / np.pi) * np.sqrt(groups[a].mass).sum() * np.sqrt(groups[b].mass).sum())

@@ -56,13 +56,13 @@ FIRST_LEVEL, LEVEL_RATIO, MAX_LEVELS = 50, 4, 3
 """Cells of the coarsest tables of triples, how much finer each level is, and the number of levels that compete."""
 MAX_CANDIDATES = 1_500
 """Most tables of triples that compete: with many columns each triple has fewer levels, then only some triples do."""
-LARGEST_SHARE = 0.1
+MAX_TABLE_SHARE = 0.1
 """Part of the reserve that the finest level is made for: cells must hold their noise if a table gets this much."""
 MAX_TRIPLES = 100
 """Most tables of triples: a limit of computing, not of privacy."""
-USUAL_TABLES = 30
+OUTLINE_TABLES = 30
 """Planned tables, for outlines: how many there are depends on the distances."""
-MAX_SIDE = 64
+MAX_GROUPS_PER_AXIS = 64
 """Most groups of a column in a table of a triple."""
 PARTICLES = 2**17
 """Simulated rows behind the first model's tables."""
@@ -91,7 +91,7 @@ class CandidateTable:
 def cell_levels(rows: float, triples: int, reserve: Allowance, unit: Unit) -> tuple[int, ...]:
     """Return the numbers of cells that tables of triples aim at, coarsest first."""
     most = min(MAX_LEVELS, max(1, MAX_CANDIDATES // max(triples, 1)))
-    affordable = rows / (ROWS_PER_CELL * reserve.part(LARGEST_SHARE).noise(unit).std)
+    affordable = rows / (ROWS_PER_CELL * reserve.part(MAX_TABLE_SHARE).noise(unit).std)
     finest = max(0, math.floor(math.log(max(affordable / FIRST_LEVEL, 1.0), LEVEL_RATIO)))
     return tuple(FIRST_LEVEL * LEVEL_RATIO**k for k in range(max(0, finest - most + 1), finest + 1))
 
@@ -118,10 +118,10 @@ class PlannedBudget:
         """Return both steps for people; how many tables are measured, and how fine, depends on the distances."""
         cells = cell_levels(rows, self.triples, self.reserve, unit)[-1]
         noise = _distance_noise(self.distances, self.tables, unit)
-        each = self.reserve.noise(unit, tables=USUAL_TABLES)
+        each = self.reserve.noise(unit, tables=OUTLINE_TABLES)
         return [
             Outline(label=DISTANCES, tables=1, cells=self.tables, noise=noise),
-            Outline(label=PLANNED, tables=USUAL_TABLES, cells=cells, noise=each),
+            Outline(label=PLANNED, tables=OUTLINE_TABLES, cells=cells, noise=each),
         ]
 
 
@@ -189,7 +189,7 @@ class _Grids:
     def groups_within(self, columns: Columns, cells: int) -> tuple[Groups, ...]:
         """Return the finest groups of some columns, equally many a side, with at most `cells` cells in all."""
         best = tuple(self._groups(column, 2) for column in columns)
-        for side in range(3, MAX_SIDE + 1):
+        for side in range(3, MAX_GROUPS_PER_AXIS + 1):
             finer = tuple(self._groups(column, side) for column in columns)
             if math.prod(group.count for group in finer) > cells:
                 break

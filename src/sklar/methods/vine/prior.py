@@ -12,7 +12,7 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.methods.prior import compare_table, expected_table, least_phi, shrink_all_to_prior
 from sklar.methods.vine.axes import MeasuredTable, VineAxis
-from sklar.methods.vine.products import Product, by_pair
+from sklar.methods.vine.products import ScoreProduct, by_pair
 from sklar.model.pairs.copula import fit_margins
 from sklar.model.pairs.grouping import Groups, base_lookup, value_tops
 from sklar.model.pairs.interactions import noisy_dimensions, with_margins
@@ -23,11 +23,11 @@ PRIOR_GROUPS = 12
 """Groups a side of tables of pairs that a public table fills. With 24 a good prior gains a percent more, and a
 biased one of 2,000 rows costs 4% more: its finest cells hold chance."""
 
-UNTESTED = 0.1
+UNTESTED_ROW_WEIGHT = 0.1
 """Weight of a row of a public table whose dependence no measurement can confirm."""
-LEAST_PHI = 0.01
+MIN_PHI = 0.01
 """A margin can be known this much better than from the rows of the table, where much noise was saved."""
-CONTRADICTED = 8.0
+CONTRADICTION_SIGMAS = 8.0
 """Standard deviations of chi-square beyond which the dependence of a public table is left alone where rows are few. On
 half of HMEQ at epsilon 1 the other half has -1 to 3, a tilted one 12 to 21, and one without dependence 30 to 40."""
 LEAST_SHARE, MOST_RATIO = 1e-6, 10.0
@@ -52,7 +52,7 @@ class PriorTables:
     pooled: Mapping[int, tuple[Groups, Floats]] = field(default_factory=dict[int, tuple[Groups, Floats]])
 
     def masses(self, column: int, groups: Groups) -> Floats:
-        """The masses of groups of a column, as tables of pairs move them."""
+        """Return the masses of groups of a column, as tables of pairs move them."""
         if column not in self.pooled:
             return groups.mass
         coarse, masses = self.pooled[column]
@@ -60,14 +60,14 @@ class PriorTables:
         return moved / moved.sum()
 
     def expected(self, columns: Pair, groups: tuple[Groups, Groups]) -> Floats | None:
-        """Shares that the public table expects, with the margins that were released."""
+        """Return shares that the public table expects, with the margins that were released."""
         axes = self.axes[columns[0]], self.axes[columns[1]]
         lookups = base_lookup(groups[0], axes[0].scale), base_lookup(groups[1], axes[1].scale)
         masses = self.masses(columns[0], groups[0]), self.masses(columns[1], groups[1])
         return expected_table(self.prior, (axes[0].name, axes[1].name), lookups, masses)
 
     def shrink_to_prior(self, tables: Sequence[MeasuredTable]) -> tuple[tuple[MeasuredTable, ...], dict[Pair, float]]:
-        """The tables, those of pairs shrunk to the public table; and the phi of each pair."""
+        """Return the tables, those of pairs shrunk to the public table; and the phi of each pair."""
         found = {
             k: expected
             for k, table in enumerate(tables)
@@ -84,7 +84,7 @@ class PriorTables:
         return tuple(made), {(tables[k].columns[0], tables[k].columns[1]): one.phi for k, one in shrunk.items()}
 
     def _with_margins(self, table: MeasuredTable) -> MeasuredTable:
-        """The interactions of a pair with the pooled margins.
+        """Return the interactions of a pair with the pooled margins.
 
         All tables of a column are trusted more once they are shrunk, and would repeat the error of one margin.
         """
@@ -92,7 +92,7 @@ class PriorTables:
         return replace(table, counts=with_margins(table.counts, self.rows, (first, second)), content="interaction")
 
     def finer(self, pairs: Sequence[MeasuredTable], phis: Mapping[Pair, float]) -> list[MeasuredTable]:
-        """Fine tables of all pairs that the public table has, moved to what is known of the coarse ones."""
+        """Return fine tables of all pairs that the public table has, moved to what is known of the coarse ones."""
         groups = [axis.groups(PRIOR_GROUPS, 0.0, self.rows) for axis in self.axes]
         coarse = {(t.columns[0], t.columns[1]): t for t in pairs}
         usual = float(1 / np.mean([1 / phi for phi in phis.values()])) if phis else np.inf
@@ -110,8 +110,8 @@ class PriorTables:
             made.append(self._table(pair, own, expected, phi))
         return made
 
-    def contradicted(self, products: Sequence[Product]) -> bool:
-        """Whether products of scores rule out that the dependence of the public table is that of the population.
+    def contradicted(self, products: Sequence[ScoreProduct]) -> bool:
+        """Return whether products of scores rule out that the dependence of the public table is that of the population.
 
         By chi-square: if they are of one population, the squared differences, each over its variance, sum up to their
         number.
@@ -125,10 +125,10 @@ class PriorTables:
             if expected is not None:
                 one = _Line.of(product, self.axes, own).beside(expected)
                 squares.append(float((one.observed[0] - one.expected[0]) ** 2 / (one.variance + least * one.spread[0])))
-        return sum(squares) - len(squares) > CONTRADICTED * np.sqrt(2 * max(len(squares), 1))
+        return sum(squares) - len(squares) > CONTRADICTION_SIGMAS * np.sqrt(2 * max(len(squares), 1))
 
-    def from_products(self, products: Sequence[Product]) -> tuple[MeasuredTable, ...]:
-        """Fine tables of all pairs from what the public table expects and what products of scores measure.
+    def from_products(self, products: Sequence[ScoreProduct]) -> tuple[MeasuredTable, ...]:
+        """Return fine tables of all pairs from what the public table expects and what products of scores measure.
 
         Of pairs that it lacks independence is expected.
         """
@@ -152,7 +152,11 @@ class PriorTables:
             ):
                 filled[p] = filled[p] + float(one.mean[0] - before.expected[0]) * line.direction
                 sizes.setdefault(p, []).append(1 / one.phi)
-            usual = float(np.mean([w for several in sizes.values() for w in several])) if sizes else UNTESTED / least
+            usual = (
+                float(np.mean([w for several in sizes.values() for w in several]))
+                if sizes
+                else UNTESTED_ROW_WEIGHT / least
+            )
             phis |= {p: 1 / float(np.mean(sizes.get(p, [usual]))) for p in chosen}
         return tuple(self._table(p, (groups[p[0]], groups[p[1]]), filled[p], phis[p]) for p in pairs)
 
@@ -165,7 +169,7 @@ class PriorTables:
         )
 
     def _moved(self, expected: Floats, own: tuple[Groups, Groups], table: MeasuredTable) -> Floats:
-        """The fine table moved by the ratio of a coarse one to what was expected of it."""
+        """Return the fine table moved by the ratio of a coarse one to what was expected of it."""
         columns, groups = (table.columns[0], table.columns[1]), (table.groups[0], table.groups[1])
         before = self.expected(columns, groups)
         assert before is not None
@@ -199,7 +203,7 @@ def pool_margins(tables: Sequence[MeasuredTable], rows: float) -> dict[int, tupl
         mass = several[0][0].mass
         spread = share_spread(mass, rows)
         compared.append(PriorComparison(observed=mean, expected=mass, variance=1 / float(weights.sum()), spread=spread))
-    shrunk = shrink_to_prior(compared, LEAST_PHI / rows)
+    shrunk = shrink_to_prior(compared, MIN_PHI / rows)
     positive = [np.maximum(one.mean, LEAST_SHARE) for one in shrunk]
     return {
         column: (several[0][0], masses / masses.sum())
@@ -211,13 +215,13 @@ def pool_margins(tables: Sequence[MeasuredTable], rows: float) -> dict[int, tupl
 class _Line:
     """A product on the groups of a table: its weights, and the direction that moves it by one and little else."""
 
-    product: Product
+    product: ScoreProduct
     weights: Floats
     direction: Floats
     spread: float
 
     @staticmethod
-    def of(product: Product, axes: Sequence[VineAxis], groups: tuple[Groups, Groups]) -> _Line:
+    def of(product: ScoreProduct, axes: Sequence[VineAxis], groups: tuple[Groups, Groups]) -> _Line:
         scores = [
             _group_means(scores, axes[column], own)
             for scores, column, own in zip(product.scores, product.columns, groups, strict=True)
@@ -232,7 +236,7 @@ class _Line:
         )
 
     def beside(self, shares: Floats) -> PriorComparison:
-        """The released product beside that of a table."""
+        """Return the released product beside that of a table."""
         return PriorComparison(
             observed=np.array([self.product.mean]),
             expected=np.array([float(np.vdot(self.weights, shares))]),
@@ -242,20 +246,21 @@ class _Line:
 
 
 def _free(table: MeasuredTable) -> float:
-    """The part of a table that was released: margins that were put in are also those that a public table is given."""
+    """Return the part of a table that was released: margins that were put in are also those that a public table is
+    given."""
     shape = table.counts.shape
     return noisy_dimensions(shape) / math.prod(shape) if table.content == "interaction" else 1.0
 
 
 def _group_means(scores: Floats, axis: VineAxis, groups: Groups) -> Floats:
-    """The mean score of each group, by the margin."""
+    """Return the mean score of each group, by the margin."""
     lookup = base_lookup(groups, axis.scale)
     mass = np.repeat(axis.scale.mass / axis.scale.widths, axis.scale.widths) + 1e-12
     return np.bincount(lookup, mass * scores, groups.count) / np.bincount(lookup, mass, groups.count)
 
 
 def _overlap(fine: Groups, coarse: Groups) -> Floats:
-    """The part of each fine group (row) that lies in each coarse one."""
+    """Return the part of each fine group (row) that lies in each coarse one."""
     low = np.maximum(fine.edges[:-1, None], coarse.edges[None, :-1])
     high = np.minimum(fine.edges[1:, None], coarse.edges[None, 1:])
     return np.maximum(high - low, 0.0) / fine.mass[:, None]

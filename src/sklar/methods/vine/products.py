@@ -17,7 +17,7 @@ from sklar.release.scores import SCORE_BITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Product:
+class ScoreProduct:
     """The mean over rows of a score of one column times a score of another, as released.
 
     Attributes:
@@ -33,8 +33,8 @@ class Product:
     variance: float
 
 
-def released_products(measured: MeasuredFewRows) -> tuple[Product, ...]:
-    """All products that were released; coordinates on a sphere are taken for scores that lost a little."""
+def released_products(measured: MeasuredFewRows) -> tuple[ScoreProduct, ...]:
+    """Return all products that were released; coordinates on a sphere are taken for scores that lost a little."""
     return tuple(_ordered(*found) for found in (*_pairs(measured), *_star(measured)))
 
 
@@ -71,14 +71,14 @@ def _scores(measured: MeasuredFewRows, latent: Latent) -> Floats:
     return score_lookup(latent, measured.layout.margins[latent.column].size) / float(1 << SCORE_BITS)
 
 
-def _ordered(columns: tuple[int, int], scores: tuple[Floats, Floats], mean: float, variance: float) -> Product:
+def _ordered(columns: tuple[int, int], scores: tuple[Floats, Floats], mean: float, variance: float) -> ScoreProduct:
     if columns[0] > columns[1]:
         columns, scores = (columns[1], columns[0]), (scores[1], scores[0])
-    return Product(columns=columns, scores=scores, mean=mean, variance=variance)
+    return ScoreProduct(columns=columns, scores=scores, mean=mean, variance=variance)
 
 
-def by_pair(products: Sequence[Product]) -> Mapping[tuple[int, int], list[int]]:
-    """The products of each pair of columns, by their place."""
+def by_pair(products: Sequence[ScoreProduct]) -> Mapping[tuple[int, int], list[int]]:
+    """Return the products of each pair of columns, by their place."""
     found: dict[tuple[int, int], list[int]] = {}
     for k, product in enumerate(products):
         found.setdefault(product.columns, []).append(k)

@@ -19,8 +19,8 @@ from sklar.methods.few_rows.shares import PAIRS_RESOLUTION, pairs_noise
 from sklar.methods.margin_plan import outline_margins
 from sklar.methods.method import Outline
 from sklar.methods.vine.options import (
+    MIN_RESOLUTION_FOR_TRIPLES,
     PAIRS_SHARE,
-    TRIPLES_FROM,
     VineOptions,
     budget_shares,
     scored_columns,
@@ -36,12 +36,12 @@ from sklar.methods.vine.pairs import (
 )
 from sklar.methods.vine.planner import PlannedBudget, plan_budget, weigh_workload
 from sklar.methods.vine.sums import sums_share
-from sklar.methods.vine.tree import MOST_GROUPS, TRIPLE_GROUPS
+from sklar.methods.vine.tree import MAX_FINE_GROUPS, TRIPLE_GROUPS
 from sklar.schema.table import Schema
 
 TOTAL_SHARE = 0.003
 """Share of the budget for the number of rows: its noise is a fraction of that of any table, so little is enough."""
-INTERACTIONS_FROM = 7.0
+MIN_RESOLUTION_FOR_INTERACTIONS = 7.0
 """Groups a side from which on pairs are measured as interactions: a row moves them less than counts, but counts measure
 margins too. On 2,700 to 3,000 rows of hmeq and Adult (5.4 groups) interactions had 7% more error in margins and 1 to 2%
 in pairs; on compas (7.6) 5% less in pairs. Laplace noise gains nothing from them."""
@@ -50,12 +50,12 @@ MIN_RESOLUTION, EXTRA_RESOLUTION_WITH_SUMS = 0.80, 0.25
 measure no pair, and EXTRA_RESOLUTION_WITH_SUMS more where they measure all. Drawn through 1,500 to 2,700 rows of Adult,
 compas and HMEQ: the direction is clear (2,000 rows of Adult: 10% less error of pairs by the vine), the numbers are
 rough."""
-NEARLY_ALL_SCORED = 0.95
+MIN_SCORED_SHARE = 0.95
 """Part of all pairs that sums measure from which on, with a target, the model for few rows is used as long as tables
 with the target have no triples: it knows how correlations differ between classes. On 4,800 rows of 14 numbers of
 SUPPORT2 (epsilon 1, two seeds) the AUC is .826 (vine .795) and the error of pairs the same; on sim20 at epsilon 10 .944
 (.842), at 14% more error of pairs. Where a ninth of the pairs has no sums (HMEQ), the vine is better."""
-NEEDED_GROUPS = 5.0
+MIN_PAIR_RESOLUTION = 5.0
 """Groups a side that pair tables of columns with many values need; with fewer, the model for few rows is better."""
 
 
@@ -97,7 +97,7 @@ class Stages:
 
 
 def total_stage(allowance: Allowance, unit: Unit) -> tuple[Allowance | None, Allowance]:
-    """(what the number of rows may cost, what is left); under replace-one it is public and costs nothing."""
+    """Return (what the number of rows may cost, what is left); under replace-one it is public and costs nothing."""
     if unit.neighbours == "replace":
         return None, allowance
     return allowance.part(TOTAL_SHARE), allowance.part(1 - TOTAL_SHARE)
@@ -109,7 +109,7 @@ def cut_stages(schema: Schema, options: VineOptions, allowance: Allowance, unit:
     noise = allowance.part(PAIRS_SHARE).noise(unit, tables=max(pairs_to_measure(columns), 1))
     affordable = supported_groups(rows, noise.std)
     gaussian = allowance.measure == "rho"
-    few_rows = affordable < TRIPLES_FROM and columns > 2 and not chooses_pairs(columns)
+    few_rows = affordable < MIN_RESOLUTION_FOR_TRIPLES and columns > 2 and not chooses_pairs(columns)
     shares = budget_shares(schema, options, gaussian=gaussian, few_rows=few_rows)
     share = sums_share(schema, options, affordable, rows)
     rest = allowance.part(1 - share)
@@ -119,7 +119,7 @@ def cut_stages(schema: Schema, options: VineOptions, allowance: Allowance, unit:
         shares = shares if planned is None else planned.shares
     return Stages(
         resolution=affordable,
-        interactions=gaussian and affordable >= INTERACTIONS_FROM,
+        interactions=gaussian and affordable >= MIN_RESOLUTION_FOR_INTERACTIONS,
         sums=allowance.part(share) if share > 0 else None,
         margins=rest.part(shares.margins),
         pairs=rest.part(shares.pairs),
@@ -132,15 +132,15 @@ def cut_stages(schema: Schema, options: VineOptions, allowance: Allowance, unit:
 
 
 def has_few_rows(schema: Schema, stages: Stages) -> bool:
-    """Whether pair tables with the groups that the columns need would hold too few rows for their noise.
+    """Return whether pair tables with the groups that the columns need would hold too few rows for their noise.
 
     A column needs five groups a side, or its number of values; less where sums measure few of the pairs, since then
     the model for few rows has little to offer; more where they measure nearly all, and a target is declared.
     """
-    if stages.links_target and scored_pair_share(schema) >= NEARLY_ALL_SCORED:
+    if stages.links_target and scored_pair_share(schema) >= MIN_SCORED_SHARE:
         return True
     values = [schema[name].value_cells + (schema[name].null_code is not None) for name in schema.modelled]
-    needed = float(np.mean(np.clip(values, 2, NEEDED_GROUPS)))
+    needed = float(np.mean(np.clip(values, 2, MIN_PAIR_RESOLUTION)))
     least = MIN_RESOLUTION + EXTRA_RESOLUTION_WITH_SUMS * scored_pair_share(schema)
     return len(values) > 2 and stages.resolution < needed * least
 
@@ -148,7 +148,7 @@ def has_few_rows(schema: Schema, stages: Stages) -> bool:
 def outline_vine(
     schema: Schema, options: VineOptions, allowance: Allowance, unit: Unit, rows: int
 ) -> tuple[Outline, ...]:
-    """The stages for people. Numbers of cells are those of columns with many values."""
+    """Return the stages for people. Numbers of cells are those of columns with many values."""
     total, allowance = total_stage(allowance, unit)
     stages, columns = cut_stages(schema, options, allowance, unit, rows), len(schema.modelled)
     lines: list[Outline] = []
@@ -161,11 +161,11 @@ def outline_vine(
     lines += outline_margins(schema, stages.margins, unit)
     if columns > 1:
         lines.append(_pairs(stages, unit, rows, columns, most_groups(schema, options)))
-        lines.append(_square("tree one", columns - 1, stages.tree, unit, rows, MOST_GROUPS))
+        lines.append(_square("tree one", columns - 1, stages.tree, unit, rows, MAX_FINE_GROUPS))
     if stages.planned is not None:
         lines += stages.planned.outline(rows, unit)
     if stages.target is not None and columns > 1:
-        lines.append(_square("tables with the target", columns - 1, stages.target, unit, rows, MOST_GROUPS))
+        lines.append(_square("tables with the target", columns - 1, stages.target, unit, rows, MAX_FINE_GROUPS))
     if stages.halves is not None:
         lines.append(_halves("halves with the target", math.comb(columns - 1, 2), stages.halves, unit))
     if stages.triples is not None and columns > 2:
@@ -175,14 +175,14 @@ def outline_vine(
 
 
 def expect_vine(schema: Schema, options: VineOptions, allowance: Allowance, unit: Unit, rows: int) -> Expectation:
-    """What to expect of a synthetic table."""
+    """Return what to expect of a synthetic table."""
     stages = cut_stages(schema, options, total_stage(allowance, unit)[1], unit, rows)
     few, target = has_few_rows(schema, stages), options.target is not None
     return expect_dependence(schema, allowance, unit, rows, few_rows=few, target=target)
 
 
 def most_groups(schema: Schema, options: VineOptions) -> int:
-    """Most groups that any column can have in a pair table."""
+    """Return most groups that any column can have in a pair table."""
     nominal, ordered = options.groups
     columns = [schema[name] for name in schema.modelled]
     return max(ordered if column.numeric else min(nominal, column.size) for column in columns)
@@ -208,6 +208,6 @@ def _square(label: str, tables: int, allowance: Allowance, unit: Unit, rows: int
 
 
 def _halves(label: str, tables: int, allowance: Allowance, unit: Unit) -> Outline:
-    """Three columns cut in two."""
+    """Return three columns cut in two."""
     noise = interaction_noise(allowance.part(1 / tables), unit, (2, 2, 2))
     return Outline(label=label, tables=tables, cells=8, noise=noise, resolution=1 / 8)

@@ -16,7 +16,7 @@ from sklar.methods.vine.options import VineOptions, scored_columns, scored_pair_
 from sklar.methods.vine.pairs import ROWS_PER_CELL, chooses_pairs
 from sklar.model.latent.indirect import fit_correlations
 from sklar.model.latent.scores import MAX_CONSTANT_SHARE, Latent, score_lookup
-from sklar.model.pairs.hints import Reading, move_along, read_correlation, score_hint
+from sklar.model.pairs.hints import CorrelationReading, move_along, read_correlation, score_hint
 from sklar.release.measurements import Measurement
 from sklar.release.scores import Scores
 from sklar.release.sphere import PairSums
@@ -27,19 +27,19 @@ CORRELATIONS = "correlations"
 LEAST_SHARE, MOST_SHARE = 0.05, 0.15
 FULL_RESOLUTION = 10.0
 """Groups a side with which tables measure dependence well; the fewer they have, the more the sums add."""
-ENOUGH = 0.3
+NEGLIGIBLE_NOISE_SHARE = 0.3
 """Correlations of n rows have a sampling error of about 1 / sqrt(n); noise of this part of it does no harm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class CorrelationEstimate:
     """A correlation of values on the normal scale, and its variance."""
 
     corr: float
     variance: float
 
 
-Correlations = Mapping[tuple[int, int], Known]
+Correlations = Mapping[tuple[int, int], CorrelationEstimate]
 """By pair of columns, smaller first."""
 
 
@@ -60,14 +60,15 @@ def sums_share(schema: Schema, options: VineOptions, resolution: float, rows: fl
         return 0.0
     if options.sums is not None:
         return options.sums
-    if correlation_error_of_tables(resolution) < ENOUGH / np.sqrt(max(rows, 1.0)):
+    if correlation_error_of_tables(resolution) < NEGLIGIBLE_NOISE_SHARE / np.sqrt(max(rows, 1.0)):
         return 0.0
     share = np.clip(LEAST_SHARE * (FULL_RESOLUTION / max(resolution, 1e-9)) ** 2, LEAST_SHARE, MOST_SHARE)
     return float(share * scored)
 
 
 def correlation_error_of_tables(resolution: float) -> float:
-    """Standard deviation with which a table of K x K cells measures a correlation, roughly: K sigma / rows."""
+    """Return the standard deviation with which a table of K x K cells measures a correlation, roughly: K sigma /
+    rows."""
     groups = max(min(resolution, FULL_RESOLUTION), 1e-9)
     return groups / (ROWS_PER_CELL * max(resolution, 1e-9) ** 2)
 
@@ -100,7 +101,7 @@ def estimate_correlations(
     latents = [_values(j, axes[j]) for j in scored]
     corr, spread = fit_correlations(latents, np.array([axes[j].top for j in scored]), moment, rng)
     return {
-        (scored[a], scored[b]): Known(corr=float(corr[a, b]), variance=float(spread[a, b]))
+        (scored[a], scored[b]): CorrelationEstimate(corr=float(corr[a, b]), variance=float(spread[a, b]))
         for a, b in combinations(range(len(scored)), 2)
     }
 
@@ -110,20 +111,21 @@ def _scored(schema: Schema, axes: Sequence[VineAxis]) -> list[int]:
 
 
 def _varies(axis: VineAxis) -> bool:
-    """Whether the values of a column, without its null, are more than one."""
+    """Return whether the values of a column, without its null, are more than one."""
     values = axis.scale.mass if axis.null is None else np.delete(axis.scale.mass, axis.null)
     return bool(values.max(initial=0.0) < MAX_CONSTANT_SHARE * axis.top)
 
 
 def _values(column: int, axis: VineAxis) -> Latent:
-    """The axis without its null."""
+    """Return the axis without its null."""
     last = len(axis.scale.order) - (axis.null is not None)
     edges = np.minimum(axis.scale.edges[: last + 1] / axis.top, 1.0)
     return Latent(column=column, order=axis.scale.order[:last], edges=edges)
 
 
 def inflate_variance(known: Correlations, tables: Sequence[MeasuredTable], rows: float) -> Correlations:
-    """The correlations with the variance by which they differ from those of the tables, beyond the noise of both.
+    """Return the correlations with the variance by which they differ from those of the tables, beyond the noise of
+    both.
 
     Where dependence is not Gaussian, sums and tables mean different things by a correlation. The excess of their mean
     squared distance over its expectation from noise alone estimates how different; the sums are trusted less by that.
@@ -141,7 +143,8 @@ def inflate_variance(known: Correlations, tables: Sequence[MeasuredTable], rows:
 
 
 def combine_with_tables(known: Correlations, tables: Sequence[MeasuredTable], rows: float) -> tuple[MeasuredTable, ...]:
-    """The tables moved to the correlations that they and the sums measure together, each with a hint for its fits."""
+    """Return the tables moved to the correlations that they and the sums measure together, each with a hint for its
+    fits."""
     return tuple(_sharpened(known, table, rows) for table in tables)
 
 
@@ -157,7 +160,9 @@ def _sharpened(known: Correlations, table: MeasuredTable, rows: float) -> Measur
     return replace(table, counts=counts, hint=hint)
 
 
-def _read(known: Correlations, table: MeasuredTable, rows: float) -> tuple[Reading, Known] | None:
+def _read(
+    known: Correlations, table: MeasuredTable, rows: float
+) -> tuple[CorrelationReading, CorrelationEstimate] | None:
     """Return the correlation of a pair by its table, and by the sums."""
     one = known.get((table.columns[0], table.columns[1])) if len(table.columns) == 2 else None
     if one is None:

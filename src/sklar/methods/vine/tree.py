@@ -18,7 +18,7 @@ from sklar.model.pairs.grouping import Groups
 from sklar.model.pairs.posterior import estimate_pair
 from sklar.model.vine.vine import Edge, maximum_spanning_tree
 
-MOST_GROUPS, MOST_NOMINAL = 32, 64
+MAX_FINE_GROUPS, MAX_FINE_LABELS = 32, 64
 """Most groups of an axis of numbers, which have an order, and of one of labels, which have none."""
 FINE_GROUPS = 48
 TREE, TARGET, TRIPLES = "tree one", "target", "target triples"
@@ -28,7 +28,7 @@ TREE, TARGET, TRIPLES = "tree one", "target", "target triples"
 def choose_tree(
     size: int, strengths: Mapping[tuple[int, int], float], known: frozenset[int] = frozenset()
 ) -> tuple[tuple[int, int], ...]:
-    """The maximum spanning forest of the measured pairs.
+    """Return the maximum spanning forest of the measured pairs.
 
     Columns that are known whenever a row is drawn are joined to each other first: then the others can be drawn given
     them. Else particles stand for what is known, and few of them count: on made clinic visits 4% or 32% of them
@@ -51,9 +51,9 @@ def request_tree(
 
 
 def _plan(axes: Sequence[VineAxis], pair: tuple[int, int], noise: Noise, rows: float) -> TablePlan:
-    """Rectangular where it pays: a column with few cells leaves room for a finer partner."""
+    """Return the groups of a fine table: where one column has few cells, the other gets more groups."""
     sigma = noise.std
-    caps = [MOST_GROUPS if axes[column].numeric else MOST_NOMINAL for column in pair]
+    caps = [MAX_FINE_GROUPS if axes[column].numeric else MAX_FINE_LABELS for column in pair]
     most = int(np.clip(supported_groups(rows, sigma), 2, max(caps)))
     sizes = [min(len(axes[column].scale.starts), cap) for column, cap in zip(pair, caps, strict=True)]
     first, second = (min(most, size) for size in sizes)
@@ -88,7 +88,7 @@ def fit_tree(
 
 
 def independent_edge(first: int, second: int) -> Edge:
-    """An edge that only keeps the tree connected."""
+    """Return an edge that only keeps the tree connected."""
     return Edge(first=first, second=second, given=(), copula=IndependentPair(), family="independent", tau=0.0)
 
 

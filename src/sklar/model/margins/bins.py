@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.arrays import Floats, Ints, Mask
-from sklar.model.margins.nulls import NONE_MISSING
+from sklar.model.margins.nulls import NO_NULLS_PROBABILITY
 from sklar.model.margins.units import UnitSearch, units_to_seek
 from sklar.schema.columns import Column
 from sklar.schema.grid import (
@@ -115,7 +115,7 @@ def lay_out_column(column: Column) -> BinLayout:
         null=column.null_code,
         ordered=column.ordered,
         unit=unit,
-        absent=NONE_MISSING if column.provenance("kind") == "measured" else 0.0,
+        absent=NO_NULLS_PROBABILITY if column.provenance("kind") == "measured" else 0.0,
     )
     if not layout.refined:
         return layout

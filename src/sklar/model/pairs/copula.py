@@ -33,28 +33,28 @@ class GaussianPair:
     corr: float
 
     def pdf(self, u1: Floats, u2: Floats) -> Floats:
-        """exp(-(r^2 (x^2 + y^2) - 2 r x y) / (2 (1 - r^2))) / sqrt(1 - r^2)."""
+        """Return exp(-(r^2 (x^2 + y^2) - 2 r x y) / (2 (1 - r^2))) / sqrt(1 - r^2)."""
         return gaussian_density(self.corr, ndtri(u1), ndtri(u2))
 
     def hfunc1(self, u1: Floats, u2: Floats) -> Floats:
-        """Phi((y - r x) / sqrt(1 - r^2))."""
+        """Return Phi((y - r x) / sqrt(1 - r^2))."""
         return clip_open(ndtr((ndtri(u2) - self.corr * ndtri(u1)) / np.sqrt(1 - self.corr**2)))
 
     def hfunc2(self, u1: Floats, u2: Floats) -> Floats:
-        """Phi((x - r y) / sqrt(1 - r^2))."""
+        """Return Phi((x - r y) / sqrt(1 - r^2))."""
         return self.hfunc1(u2, u1)
 
     def hinv1(self, u1: Floats, p: Floats) -> Floats:
-        """Phi(sqrt(1 - r^2) Phi^-1(p) + r x)."""
+        """Return Phi(sqrt(1 - r^2) Phi^-1(p) + r x)."""
         return clip_open(ndtr(ndtri(p) * np.sqrt(1 - self.corr**2) + self.corr * ndtri(u1)))
 
     def hinv2(self, p: Floats, u2: Floats) -> Floats:
-        """Phi(sqrt(1 - r^2) Phi^-1(p) + r y)."""
+        """Return Phi(sqrt(1 - r^2) Phi^-1(p) + r y)."""
         return self.hinv1(u2, p)
 
 
 def gaussian_density(corr: float, x: Floats, y: Floats) -> Floats:
-    """Density of the Gaussian copula at normal scores x, y."""
+    """Return the density of the Gaussian copula at normal scores x, y."""
     rest = 1.0 - corr**2
     return np.exp((2 * corr * x * y - corr**2 * (x**2 + y**2)) / (2 * rest)) / np.sqrt(rest)
 
@@ -90,11 +90,11 @@ class ClassPairs:
 
 
 def checkerboard(edges1: Floats, edges2: Floats, table: Floats) -> Checkerboard:
-    """The checkerboard copula nearest in relative entropy to a non-negative table."""
+    """Return the checkerboard copula nearest in relative entropy to a non-negative table."""
     return Checkerboard(edges1=edges1, edges2=edges2, mass=fit_margins(table, np.diff(edges1), np.diff(edges2)))
 
 
-LEAST_MASS = 1e-15
+MIN_CLASS_MASS = 1e-15
 """Share of a group that holds nothing, as in a class of no rows: less than rounding, and one can divide by it."""
 
 
@@ -104,7 +104,7 @@ def fit_margins(table: Floats, mass1: Floats, mass2: Floats, sweeps: int = 60) -
     A trace of the product of the margins is added first, so that a solution exists and no cell is empty: the
     h-functions of the copula are then strictly increasing.
     """
-    mass1, mass2 = np.maximum(mass1, LEAST_MASS), np.maximum(mass2, LEAST_MASS)
+    mass1, mass2 = np.maximum(mass1, MIN_CLASS_MASS), np.maximum(mass2, MIN_CLASS_MASS)
     scaled = np.maximum(table, 0.0) + 1e-7 * np.outer(mass1, mass2)
     for _ in range(sweeps):
         scaled = scaled * (mass1 / scaled.sum(axis=1))[:, None]
@@ -113,7 +113,7 @@ def fit_margins(table: Floats, mass1: Floats, mass2: Floats, sweeps: int = 60) -
 
 
 def kendall_tau(copula: Checkerboard) -> float:
-    """Kendall's tau of a checkerboard copula.
+    """Return Kendall's tau of a checkerboard copula.
 
     tau = P(concordant) - P(discordant) for two independent pairs. Within a cell, a row or a column both orders are
     equally likely, so only pairs of cells that differ on both axes count.
@@ -142,14 +142,14 @@ class Conditional:
     cdf_guide: np.ndarray
 
     def forward(self, u: Floats, v: Floats) -> Floats:
-        """CDF at u given v."""
+        """Return CDF at u given v."""
         from sklar.model.kernels import forward
 
         columns = np.ascontiguousarray(u), np.ascontiguousarray(v)
         return forward(self.edges, self.edges_guide, self.given, self.given_guide, self.cdf, UNIFORM_MARGIN, *columns)
 
     def inverse(self, p: Floats, v: Floats) -> Floats:
-        """The u with forward(u, v) = p."""
+        """Return the u with forward(u, v) = p."""
         from sklar.model.kernels import inverse
 
         columns = np.ascontiguousarray(p), np.ascontiguousarray(v)

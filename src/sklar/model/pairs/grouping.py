@@ -9,7 +9,7 @@ import numpy as np
 
 from sklar.model.axis import UNIFORM_MARGIN, Scale, Tops
 
-CLEARLY = 3.0
+LIGHT_CELL_FACTOR = 3.0
 """Multiple of the smallest mass of a group from which on light public cells are cut, where groups are to be fine: with
 1, tables of Adult with its target have 1% more error of pairs at epsilon 1, with 3 half of that."""
 
@@ -36,7 +36,7 @@ class Groups:
 
 
 def value_tops(groups: tuple[Groups, Groups], tops: Tops) -> Tops:
-    """Where the values of two axes end, if null is a group of its own there; else 1, as if it were a value."""
+    """Return where the values of two axes end, if null is a group of its own there; else 1, as if it were a value."""
     first, second = (
         top if len(group.edges) > 2 and abs(group.edges[-2] - top) < UNIFORM_MARGIN else 1.0
         for group, top in zip(groups, tops, strict=True)
@@ -45,7 +45,7 @@ def value_tops(groups: tuple[Groups, Groups], tops: Tops) -> Tops:
 
 
 def base_lookup(groups: Groups, scale: Scale) -> np.ndarray:
-    """The group of every base code: what is handed to the Door."""
+    """Return the group of every base code: what is handed to the Door."""
     return np.repeat(groups.lookup, scale.widths).astype(np.int32)
 
 
@@ -56,7 +56,7 @@ def groups_from(scale: Scale, partition: np.ndarray) -> Groups:
 
 
 def _groups_along(scale: Scale, along: np.ndarray) -> Groups:
-    """The groups whose numbers along the axis are given, cell by cell."""
+    """Return the groups whose numbers along the axis are given, cell by cell."""
     lookup = np.empty(len(along), dtype=np.int64)
     lookup[scale.order] = along
     edges = np.concatenate([[0.0], np.cumsum(np.bincount(along, np.diff(scale.edges)))])
@@ -94,7 +94,7 @@ def group_cells(
 
 
 def every_cell(scale: Scale, least_mass: float) -> Groups:
-    """A group for each cell of mass about `least_mass` or more; lighter ones share the group of a neighbour."""
+    """Return a group for each cell of mass about `least_mass` or more; lighter ones share the group of a neighbour."""
     mass = np.diff(scale.edges)
     return _groups_along(
         scale, _merge_light(np.arange(len(mass)), mass, len(mass), max(least_mass, 2 * UNIFORM_MARGIN))
@@ -111,7 +111,7 @@ def _along(
     nested = _partition_nested(mass, coarser, most, least_mass)
     if not fine:
         return nested
-    free = _partition(mass, most, CLEARLY * least_mass)
+    free = _partition(mass, most, LIGHT_CELL_FACTOR * least_mass)
     return _merge_light(_consecutive(nested * len(mass) + free), mass, most, least_mass)
 
 
@@ -136,7 +136,7 @@ def _partition(mass: np.ndarray, most: int, least_mass: float) -> np.ndarray:
 
 
 def _heavy_cells(mass: np.ndarray, most: int, least_mass: float) -> tuple[np.ndarray, float]:
-    """Cells that get a group of their own, heaviest first, and the mass aimed at for the other groups."""
+    """Return cells that get a group of their own, heaviest first, and the mass aimed at for the other groups."""
     heavy = np.zeros(len(mass), dtype=bool)
     while True:
         light = np.where(heavy, 0.0, mass)

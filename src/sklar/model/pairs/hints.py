@@ -20,9 +20,9 @@ from sklar.model.latent.scores import place_scores
 
 Pair = tuple[Floats, Floats]
 
-_FAR = 9.0
+_MAX_NORMAL_SCORE = 9.0
 """Normal scores beyond this have no density to speak of."""
-_LEAST_SLOPE = 1e-12
+_MIN_SLOPE = 1e-12
 """A table that a change of correlation moves less than this (squared) cannot measure it."""
 
 
@@ -42,12 +42,12 @@ class Hint:
     corr: float
 
     def misfit(self, masses: Floats) -> float:
-        """Squared distance from the value, in variances."""
+        """Return squared distance from the value, in variances."""
         return (float(np.vdot(self.weights, masses)) - self.value) ** 2 / self.variance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Reading:
+class CorrelationReading:
     """The correlation that a table measures by itself, near a given one, and the variance that its noise gives it.
 
     The direction is the change of the cells' probabilities by a small change of the correlation.
@@ -59,7 +59,7 @@ class Reading:
 
 
 def gaussian_cells(edges1: Floats, edges2: Floats, corr: float, tops: Tops = NO_NULLS) -> Pair:
-    """Probabilities of the cells of a Gaussian copula, and their derivatives by its correlation.
+    """Return probabilities of the cells of a Gaussian copula, and their derivatives by its correlation.
 
     The derivative of the bivariate normal distribution function by the correlation is its density (Plackett 1954).
     Beyond `tops` an axis holds nulls, which are independent of the other column.
@@ -71,26 +71,32 @@ def gaussian_cells(edges1: Floats, edges2: Floats, corr: float, tops: Tops = NO_
     first, second = ndtri(below1 / tops[0])[:, None], ndtri(below2 / tops[1])[None, :]
     corners = share * bivariate_normal_cdf(first, second, corr)
     corners += np.outer(above1, below2) + np.outer(below1 + above1, above2)
-    density = share * bivariate_normal_density(np.clip(first, -_FAR, _FAR), np.clip(second, -_FAR, _FAR), corr)
+    density = share * bivariate_normal_density(
+        np.clip(first, -_MAX_NORMAL_SCORE, _MAX_NORMAL_SCORE),
+        np.clip(second, -_MAX_NORMAL_SCORE, _MAX_NORMAL_SCORE),
+        corr,
+    )
     slopes = np.where(np.isinf(first) | np.isinf(second), 0.0, density)
     return np.maximum(np.diff(np.diff(corners, axis=0), axis=1), 0.0), np.diff(np.diff(slopes, axis=0), axis=1)
 
 
 def read_correlation(
     counts: Floats, sigma: float, rows: float, edges: Pair, corr: float, tops: Tops = NO_NULLS
-) -> Reading | None:
-    """Least squares for the correlation from a noisy table, one step from `corr`; None if the table cannot measure
-    it."""
+) -> CorrelationReading | None:
+    """Return the least squares for the correlation from a noisy table, one step from `corr`; None if the table cannot
+    measure it."""
     masses, direction = gaussian_cells(*edges, corr, tops)
     size = float(np.vdot(direction, direction))
-    if size < _LEAST_SLOPE:
+    if size < _MIN_SLOPE:
         return None
     own = corr + float(np.vdot(direction, counts / rows - masses)) / size
-    return Reading(corr=own, variance=(sigma / rows) ** 2 / size, direction=direction)
+    return CorrelationReading(corr=own, variance=(sigma / rows) ** 2 / size, direction=direction)
 
 
-def move_along(counts: Floats, reading: Reading, rows: float, corr: float, variance: float) -> tuple[Floats, float]:
-    """The table moved towards a correlation known with the given variance, and the correlation it then has.
+def move_along(
+    counts: Floats, reading: CorrelationReading, rows: float, corr: float, variance: float
+) -> tuple[Floats, float]:
+    """Return the table moved towards a correlation known with the given variance, and the correlation it then has.
 
     Both are weighted by their precision; nothing but the one direction changes.
     """
@@ -100,7 +106,7 @@ def move_along(counts: Floats, reading: Reading, rows: float, corr: float, varia
 
 
 def score_hint(edges: Pair, corr: float, variance: float, tops: Tops = NO_NULLS, noise: float = 0.0) -> Hint | None:
-    """The correlation of normal scores of a Gaussian copula as a hint for any other copula on the same cells.
+    """Return the correlation of normal scores of a Gaussian copula as a hint for any other copula on the same cells.
 
     `noise` is the variance of the correlation itself.
     """
@@ -114,7 +120,7 @@ def score_hint(edges: Pair, corr: float, variance: float, tops: Tops = NO_NULLS,
 
 
 def value_scores(edges: Floats, top: float) -> Floats:
-    """Normal scores of the places along an axis; beyond `top` are nulls, which score 0."""
+    """Return normal scores of the places along an axis; beyond `top` are nulls, which score 0."""
     inside = edges[:-1] < top
     scores = np.zeros(len(edges) - 1)
     scores[inside] = place_scores(np.minimum(edges[: int(inside.sum()) + 1] / top, 1.0))

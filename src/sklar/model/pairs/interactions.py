@@ -8,14 +8,16 @@ from sklar.arrays import Floats
 
 
 def centred(table: Floats) -> Floats:
-    """The table without its mean along each axis: its orthogonal projection on tables that sum to zero along all."""
+    """Return the table without its mean along each axis: its orthogonal projection on tables that sum to zero along
+    all."""
     for axis in range(table.ndim):
         table = table - table.mean(axis=axis, keepdims=True)
     return table
 
 
 def with_margins(interactions: Floats, rows: float, masses: tuple[Floats, Floats]) -> Floats:
-    """The table of a pair whose interactions are known (with noise) and whose margins are given as probabilities.
+    """Return the table of a pair whose interactions are known (with noise) and whose margins are given as
+    probabilities.
 
     Noise in what the margins measure better is dropped first: T = centred(R) + n (p_i / L + q_j / K - 1 / (K L)).
     """

@@ -17,7 +17,7 @@ from sklar.model.axis import Tops
 CHANCE, WHOLLY = 0.5, 0.25
 """Prior probabilities that nulls of two columns are independent, and that all of one come with the other; else every
 number up to that is as likely. Forms are often filled in, or left, in blocks."""
-_POINTS = 200
+_GRID_POINTS = 200
 """Points of the grid between no and all nulls together."""
 
 
@@ -40,9 +40,9 @@ class NullExcess:
     @property
     def expected(self) -> float:
         """The posterior mean: 0 where chance explains it."""
-        held = np.linspace(self.least, self.most, _POINTS)
+        held = np.linspace(self.least, self.most, _GRID_POINTS)
         log = -0.5 * (self.rows - np.concatenate([[0.0], [self.most], held])) ** 2 / self.variance
-        prior = np.concatenate([[CHANCE], [WHOLLY], np.full(_POINTS, (1 - CHANCE - WHOLLY) / _POINTS)])
+        prior = np.concatenate([[CHANCE], [WHOLLY], np.full(_GRID_POINTS, (1 - CHANCE - WHOLLY) / _GRID_POINTS)])
         weight = prior * np.exp(log - log.max())
         return float(weight @ np.concatenate([[0.0], [self.most], held]) / weight.sum())
 
@@ -53,7 +53,8 @@ class NullExcess:
 
 
 def null_direction(mass1: Floats, mass2: Floats) -> Floats:
-    """The change of a table by one more row in the corner of both nulls, the last groups, that moves no margin."""
+    """Return the change of a table by one more row in the corner of both nulls, the last groups, that moves no
+    margin."""
     first, second = (np.append(-mass[:-1] / mass[:-1].sum(), 1.0) for mass in (mass1, mass2))
     return np.outer(first, second)
 
@@ -75,7 +76,7 @@ def read_null_excess(
 
 
 def nulls_together(excess: NullExcess | None, masses: tuple[Floats, Floats]) -> Floats:
-    """The expected change of a table's counts by nulls that come together; none if nothing is known of them."""
+    """Return the expected change of a table's counts by nulls that come together; none if nothing is known of them."""
     if excess is None:
         return np.zeros((len(masses[0]), len(masses[1])))
     return excess.expected * null_direction(*masses)

@@ -109,7 +109,7 @@ def _invert_tau(family: str, tau: float) -> float:
 
 
 def _frank_tau(theta: float) -> float:
-    """tau = 1 - 4 (1 - D(theta)) / theta, with Debye's function D(x) = (1 / x) int_0^x t / (exp(t) - 1) dt."""
+    """Return tau = 1 - 4 (1 - D(theta)) / theta, with Debye's function D(x) = (1 / x) int_0^x t / (exp(t) - 1) dt."""
     from scipy.special import spence
 
     integral = np.pi**2 / 6 + theta * np.log(-np.expm1(-theta)) - spence(-np.expm1(-theta))
@@ -117,7 +117,7 @@ def _frank_tau(theta: float) -> float:
 
 
 def _joe_tau(theta: float) -> float:
-    """tau = 1 - x (psi(1 + x) - psi(2)) / (x - 1) with x = 2 / theta and the digamma function psi."""
+    """Return tau = 1 - x (psi(1 + x) - psi(2)) / (x - 1) with x = 2 / theta and the digamma function psi."""
     from scipy.special import digamma, polygamma
 
     x = 2 / theta
@@ -136,7 +136,7 @@ def _gaussian_cdf(u: Floats, v: Floats, corr: float) -> Floats:
 
 
 def _student_cdf(u: Floats, v: Floats, corr: float) -> Floats:
-    """The bivariate Student CDF at the quantiles of u and v, as a finite sum.
+    """Return the bivariate Student CDF at the quantiles of u and v, as a finite sum.
 
     With D = STUDENT_DF, s = sqrt(1 - r^2) and angles a, b that depend on (h, k), the CDF is
     atan2(s, -r) / 2 pi plus D / 2 terms for h and as many for k, each a power of (1 + h^2 / D)^-1 times a partial sum
@@ -151,7 +151,7 @@ def _student_cdf(u: Floats, v: Floats, corr: float) -> Floats:
 
 
 def _student_terms(h: Floats, k: Floats, corr: float, rest: float) -> Floats:
-    """The terms of the Student CDF in powers of (1 + h^2 / STUDENT_DF)^-1."""
+    """Return the terms of the Student CDF in powers of (1 + h^2 / STUDENT_DF)^-1."""
     beyond = k - corr * h
     share = beyond**2 / np.maximum(beyond**2 + rest * (STUDENT_DF + h**2), 1e-300)
     power = h / np.sqrt(16 * (STUDENT_DF + h**2))
@@ -171,7 +171,7 @@ def _frank_cdf(u: Floats, v: Floats, theta: float) -> Floats:
 
 
 def _clayton_cdf(u: Floats, v: Floats, theta: float) -> Floats:
-    """(u^-theta + v^-theta - 1)^(-1 / theta), relative to the larger power so that none overflows."""
+    """Return (u^-theta + v^-theta - 1)^(-1 / theta), relative to the larger power so that none overflows."""
     a, b = -theta * np.log(u), -theta * np.log(v)
     largest = np.maximum(a, b)
     return np.exp(-(largest + np.log(np.exp(a - largest) + np.exp(b - largest) - np.exp(-largest))) / theta)

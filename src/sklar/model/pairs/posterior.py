@@ -27,13 +27,13 @@ from sklar.model.pairs.hints import Hint, Pair, gaussian_cells
 from sklar.model.pairs.nulls import NullExcess, nulls_together
 from sklar.model.posterior import GridTable, estimate_on_grid, margins_of_grid
 
-LEAST_STRENGTH = 1.0
+MIN_STRENGTH = 1.0
 """Smallest strength of the prior of a pair: it never counts for less than one row."""
-USES = 2.0
+VARIANCE_FACTOR = 2.0
 """How often each table is used: here, and once more when the whole model is calibrated. Its variance is multiplied by
 this number here, since noise that is taken for information twice remains. Without it the error of pairs rises by 1 to
 2% on half of 13 tables."""
-LEAST_MASS = 1e-15
+MIN_PRIOR_MASS = 1e-15
 """Prior mass of cells that are possible but that the prior mean leaves empty, so that tables can fill them."""
 
 
@@ -119,14 +119,14 @@ def estimate_pair(
     prior, family = _prior_mean(first, rows, grid, facts, has_order=fine is not None)
     prior = np.maximum(prior + nulls_together(facts.nulls, masses) / rows, 0.0)
     if facts.possible is None:
-        prior = np.maximum(prior, LEAST_MASS)
+        prior = np.maximum(prior, MIN_PRIOR_MASS)
     else:
         row, column = _find_cells(first, grid)
         part = facts.possible[row][:, column]
         prior = keep_possible(prior, part, masses)
     seen = [_on_grid(table, rows, grid) for table in tables]
     margins = margins_of_grid(prior.shape, *masses)
-    mass = estimate_on_grid(prior / prior.sum(), seen, margins, LEAST_STRENGTH, caution=USES)
+    mass = estimate_on_grid(prior / prior.sum(), seen, margins, MIN_STRENGTH, caution=VARIANCE_FACTOR)
     return PairEstimate(edges=grid, mass=mass, family=family)
 
 

@@ -16,15 +16,15 @@ TableContent = Literal["counts", "interaction", "derived"]
 """What of a table was measured: all its counts; its interactions, with margins put in from elsewhere; or
 other numbers, from which it was made."""
 
-MOST_CELLS = 65_535
+MAX_TABLE_CELLS = 65_535
 """Cells a table may have to take part; particles carry 16-bit cell numbers."""
-TOLERANCE = 2e-3
+MASS_TOLERANCE = 2e-3
 """Sweeps end once a table moves less mass than this on average. Less follows the tables closer and takes longer, to no
 avail: on Adult, COMPAS and tail6 errors of pairs and triples are the same from 5e-4 to 4e-3, within 1%."""
-LEAST_STRENGTH = 100.0
+MIN_STRENGTH = 100.0
 """The least prior strength of all tables together: none is trusted further than the noise of a hundredth of its budget
 would let, unless it proves the others wrong."""
-EMPTY = -200.0
+EMPTY_CELL_LOG_WEIGHT = -200.0
 """The log-weight of cells that no row can be in: finite, and so little that other tables, which may ask for rows where
 only such particles are, cannot bring them back."""
 MARGIN_SWEEPS, MARGIN_TOLERANCE = 30, 5e-4
@@ -109,7 +109,7 @@ def part_codes(partitions: Sequence[Partition], scales: Sequence[Scale], particl
 
 
 def table_axes(partitions: Sequence[Partition], tables: Sequence[tuple[int, ...]]) -> tuple[np.ndarray, np.ndarray]:
-    """Partitions of each table (row) and their strides in its flat cells; missing axes have stride 0."""
+    """Return partitions of each table (row) and their strides in its flat cells; missing axes have stride 0."""
     most = max((len(axes) for axes in tables), default=1)
     parts = np.zeros((len(tables), most), dtype=np.int64)
     strides = np.zeros_like(parts)
@@ -121,7 +121,7 @@ def table_axes(partitions: Sequence[Partition], tables: Sequence[tuple[int, ...]
 
 
 def cell_matrix(calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray) -> np.ndarray:
-    """Cell of each particle (column) in each table (row)."""
+    """Return the cell of each particle (column) in each table (row)."""
     return table_cells(calibration, part_codes(calibration.partitions, scales, particles))
 
 
@@ -133,12 +133,12 @@ def table_cells(calibration: Calibration, codes: np.ndarray) -> np.ndarray:
 
 
 def log_weights(calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray) -> np.ndarray:
-    """Log-weight of every particle, cut at the ceiling; before that the weights have mean one under the vine."""
+    """Return log-weight of every particle, cut at the ceiling; before that the weights have mean one under the vine."""
     return weigher(calibration, scales)(particles)
 
 
 def weigher(calibration: Calibration, scales: Sequence[Scale]) -> Callable[[np.ndarray], np.ndarray]:
-    """`log_weights` with everything prepared that does not depend on the particles."""
+    """Return `log_weights` with everything prepared that does not depend on the particles."""
     if not calibration.tables:
         return lambda particles: np.zeros(len(particles))
     from sklar.model.kernels import tilt_codes
@@ -156,7 +156,7 @@ def weigher(calibration: Calibration, scales: Sequence[Scale]) -> Callable[[np.n
 
 
 def prior_strength(partitions: Sequence[Partition], tables: Sequence[SoftTable], cells: np.ndarray) -> float:
-    """How far the vine may be from the truth, by empirical Bayes.
+    """Return how far the vine may be from the truth, by empirical Bayes.
 
     c = sum_k (1 - |m_k|^2) / sum_k (|y_k - m_k|^2 - f_k s_k^2), with m_k the vine's own table, y_k the released one,
     s_k its noise and f_k the dimensions that carry it: the inverse of the squared distance that noise does not explain.
@@ -169,11 +169,12 @@ def prior_strength(partitions: Sequence[Partition], tables: Sequence[SoftTable],
         own = own if table.empty is None else own / max(own.sum(), 1e-12)
         observed = table.observed[table.measured_cells]
         compared.append(Comparison(own, observed, table.variance, noisy_cells(partitions, table)))
-    return estimate_strength(compared, LEAST_STRENGTH)
+    return estimate_strength(compared, MIN_STRENGTH)
 
 
 def noisy_cells(partitions: Sequence[Partition], table: SoftTable) -> int:
-    """The number of dimensions in which a table carries its own noise: its cells, or fewer if margins were put in."""
+    """Return the number of dimensions in which a table carries its own noise: its cells, or fewer if margins were put
+    in."""
     known = 0 if table.empty is None else int(table.empty.sum())
     if table.content != "interaction":
         return len(table.observed) - known
@@ -185,10 +186,10 @@ def calibrate(
     tables: Sequence[SoftTable],
     cells: np.ndarray,
     sweeps: int = 100,
-    tolerance: float = TOLERANCE,
+    tolerance: float = MASS_TOLERANCE,
     most: float = np.inf,
 ) -> tuple[Calibration, np.ndarray]:
-    """Weights of particles that minimize KL(w || uniform) + sum_k |A_k w - y_k|^2 / (2 v_k).
+    """Return weights of particles that minimize KL(w || uniform) + sum_k |A_k w - y_k|^2 / (2 v_k).
 
     Exact minimization over the dual of one table at a time, in turn (soft iterative proportional fitting): with m the
     table's current weighted histogram, each cell solves m e^d + v (lambda + d) = y for d; then lambda += d and the
@@ -268,7 +269,7 @@ def _summary(partitions: tuple[Partition, ...], tables: tuple[SoftTable, ...], l
 
 
 def weight_ceiling(weights: np.ndarray, excess: float = 0.02, most: float = 50.0) -> float:
-    """The lowest ceiling c with at most `excess` of the total weight above it, sum (w - c)+ <= excess sum w."""
+    """Return the lowest ceiling c with at most `excess` of the total weight above it, sum (w - c)+ <= excess sum w."""
     ordered = np.sort(weights)[::-1]
     above = np.cumsum(ordered) - ordered * np.arange(1, len(ordered) + 1)
     within = np.flatnonzero(above <= excess * ordered.sum())

@@ -10,22 +10,22 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.model.axis import interval_of
 from sklar.model.pairs.copula import ClassPairs, GaussianPair, IndependentPair, gaussian_density
-from sklar.model.pairs.families import PRICE
+from sklar.model.pairs.families import PARAMETER_PRICE
 from sklar.model.pairs.posterior import PairTable
 from sklar.model.vine.sampling import draw_levels, transform
 from sklar.model.vine.vine import Edge, EdgeCandidate, Vine, candidates, maximum_spanning_tree, sampling_order
 
-CORRELATIONS = np.sin(np.linspace(-1, 1, 21) * np.arcsin(0.95))
+TRIED_CORRELATIONS = np.sin(np.linspace(-1, 1, 21) * np.arcsin(0.95))
 """Correlations tried for an edge, with 0 in the middle; parabolas through three points find what lies between."""
 PARTICLES = 2**14
 """Particles of the truncated vine: their own noise in a predicted table against the time of every candidate edge."""
-NEARER = (0.03, 0.01)
+PARABOLA_DISTANCES = (0.03, 0.01)
 """Distances of the points of the two later parabolas."""
-PROMISING = 1.0
+MIN_SCORE_CHI_SQUARE = 1.0
 """Edges that a score test gives less chi-square than this are not searched, to save time."""
-MOST_CORR = 0.97
+MAX_CORRELATION = 0.97
 """Correlations of a class are kept within this: a common one and what the class adds may exceed 1."""
-VISIBLE = 0.004
+MIN_VISIBLE_CORRELATION = 0.004
 """Correlations below this have no visible effect, and identity h-functions are faster."""
 
 
@@ -38,7 +38,7 @@ class EdgeGuess:
     gain: float
 
 
-NOTHING = EdgeGuess(corr=0.0, variance=np.inf, gain=0.0)
+NO_EDGE = EdgeGuess(corr=0.0, variance=np.inf, gain=0.0)
 Tables = Mapping[tuple[int, int], PairTable]
 
 
@@ -91,20 +91,20 @@ def next_tree(
     rng: np.random.Generator,
     classes: ClassTables | None = None,
 ) -> tuple[Edge, ...]:
-    """The next tree: the spanning tree of largest total gain among the edges the proximity condition allows."""
+    """Return the next tree: the spanning tree of largest total gain among the edges the proximity condition allows."""
     particles = _Particles(vine, rng, classes)
     allowed = list(candidates(vine.trees[-1]))
     rough = [
-        _guess(edge, particles, tables, rows) if edge.first in eligible and edge.second in eligible else NOTHING
+        _guess(edge, particles, tables, rows) if edge.first in eligible and edge.second in eligible else NO_EDGE
         for edge in allowed
     ]
-    guesses = [guess if guess.gain > PRICE else NOTHING for guess in rough]
+    guesses = [guess if guess.gain > PARAMETER_PRICE else NO_EDGE for guess in rough]
     gains = np.array([guess.gain for guess in guesses])
     shifts: Sequence[Floats | None] = [None] * len(allowed)
     if classes is not None:
         more, moved = _class_shifts(allowed, rough, particles, classes, rows)
-        gains += np.where(more > PRICE, more, 0.0)
-        shifts = [shift if gain > PRICE else None for shift, gain in zip(moved, more, strict=True)]
+        gains += np.where(more > PARAMETER_PRICE, more, 0.0)
+        shifts = [shift if gain > PARAMETER_PRICE else None for shift, gain in zip(moved, more, strict=True)]
     chosen = maximum_spanning_tree(len(vine.trees[-1]), [(c.left, c.right) for c in allowed], gains.tolist())
     return tuple(_edge(allowed[i], guesses[i], shifts[i], classes) for i in chosen)
 
@@ -116,7 +116,8 @@ def _class_shifts(
     classes: ClassTables,
     rows: float,
 ) -> tuple[Floats, Floats]:
-    """What correlations within classes add to the common one: the chi-square each edge gains by it, and the shifts.
+    """Return what correlations within classes add to the common one: the chi-square each edge gains by it, and the
+    shifts.
 
     The difference d of a class has variance v by its noise and that of the common correlation, and tau^2 more where
     classes differ. tau^2 is estimated by empirical Bayes from all edges of the tree, weighted by precision, and d is
@@ -167,11 +168,11 @@ class _Particles:
 def _guess(
     edge: EdgeCandidate, particles: _Particles, tables: Tables, rows: float, number: int | None = None
 ) -> EdgeGuess:
-    """The correlation of an edge by its released table, of all rows or of one class."""
+    """Return the correlation of an edge by its released table, of all rows or of one class."""
     low, high = sorted((edge.first, edge.second))
     table = tables.get((low, high))
     if table is None:
-        return NOTHING
+        return NO_EDGE
     cell = particles.place(low, table.edges1) * (len(table.edges2) - 1) + particles.place(high, table.edges2)
     x, y = particles.uniforms.score(edge.first, edge.given), particles.uniforms.score(edge.second, edge.given)
     if number is None:
@@ -210,8 +211,8 @@ def fit_correlation(
         information += float(line @ slope) ** 2 / table.hint.variance
         score += float(line @ slope) * (table.hint.value - float(line @ plain)) / table.hint.variance
     promise = score**2 / max(information, 1e-9)
-    if promise < PROMISING:
-        near = float(np.clip(score / max(information, 1e-9), -MOST_CORR, MOST_CORR))
+    if promise < MIN_SCORE_CHI_SQUARE:
+        near = float(np.clip(score / max(information, 1e-9), -MAX_CORRELATION, MAX_CORRELATION))
         return EdgeGuess(corr=near, variance=1.0 / max(information, 1e-9), gain=0.0)
 
     def distance(corr: float) -> float:
@@ -219,10 +220,10 @@ def fit_correlation(
         more = 0.0 if table.hint is None else table.hint.misfit(expected / rows)
         return float(np.sum((observed - expected) ** 2 / variance)) + more
 
-    misfit = np.array([distance(corr) for corr in CORRELATIONS])
+    misfit = np.array([distance(corr) for corr in TRIED_CORRELATIONS])
     best = int(np.clip(np.argmin(misfit), 1, len(misfit) - 2))
-    corr = parabola_minimum(CORRELATIONS[best - 1 : best + 2], misfit[best - 1 : best + 2])
-    for width in NEARER:
+    corr = parabola_minimum(TRIED_CORRELATIONS[best - 1 : best + 2], misfit[best - 1 : best + 2])
+    for width in PARABOLA_DISTANCES:
         near = corr + width * np.array([-1.0, 0.0, 1.0])
         corr = parabola_minimum(near, np.array([distance(float(c)) for c in near]))
     gain = float(misfit[len(misfit) // 2] - misfit[best])
@@ -230,7 +231,7 @@ def fit_correlation(
 
 
 def parabola_minimum(x: np.ndarray, y: np.ndarray) -> float:
-    """Where the parabola through three points is lowest, kept between the outer two."""
+    """Return where the parabola through three points is lowest, kept between the outer two."""
     curve, slope, _ = np.polyfit(x, y, 2)
     return float(np.clip(-slope / (2 * curve), x[0], x[2])) if curve > 0 else float(x[1])
 
@@ -238,15 +239,15 @@ def parabola_minimum(x: np.ndarray, y: np.ndarray) -> float:
 def _edge(
     candidate: EdgeCandidate, guess: EdgeGuess, shifts: Floats | None = None, classes: ClassTables | None = None
 ) -> Edge:
-    """The edge of a candidate, its correlation shrunken by the share of its square that noise alone would give.
+    """Return the edge of a candidate, its correlation shrunken by the share of its square that noise alone would give.
 
     Shifts of classes are added to it.
     """
     corr = guess.corr * max(0.0, 1 - guess.variance / max(guess.corr**2, 1e-9))
-    copula = IndependentPair() if abs(corr) < VISIBLE else GaussianPair(corr=corr)
-    family = "independent" if abs(corr) < VISIBLE else "gaussian"
-    if shifts is not None and classes is not None and np.abs(shifts).max() >= VISIBLE:
-        corrs = np.clip(corr + shifts, -MOST_CORR, MOST_CORR)
+    copula = IndependentPair() if abs(corr) < MIN_VISIBLE_CORRELATION else GaussianPair(corr=corr)
+    family = "independent" if abs(corr) < MIN_VISIBLE_CORRELATION else "gaussian"
+    if shifts is not None and classes is not None and np.abs(shifts).max() >= MIN_VISIBLE_CORRELATION:
+        corrs = np.clip(corr + shifts, -MAX_CORRELATION, MAX_CORRELATION)
         pairs = tuple(GaussianPair(corr=each) for each in corrs.tolist())
         corr, family = float(classes.mass @ corrs), "gaussian by class"
         copula = ClassPairs(column=classes.column, edges=classes.edges, pairs=pairs)

@@ -20,7 +20,7 @@ from sklar.model.vine.pool import POLISHING_SWEEPS, draw_pool
 
 PROMISED = "promised"
 NOISE_ONLY = "noise only, model error not included"
-POOL = 30_000
+POOL_PARTICLES = 30_000
 """Particles that answer a query: their own noise against the time of calibrating them again for every replicate."""
 REPLICATES = 25
 """Fresh noises from which the spread is taken; its own error falls with the root of their number."""
@@ -46,7 +46,7 @@ class Interval:
 def count_interval(
     model: VineModel, allowed: Mapping[int, np.ndarray], rng: np.random.Generator, coverage: float = 0.95
 ) -> Interval:
-    """Rows of the fitted table with every column of `allowed` inside its set of base codes (position -> mask).
+    """Return rows of the fitted table with every column of `allowed` inside its set of base codes (position -> mask).
 
     The generator is used only where no released table answers the query.
     """
@@ -56,7 +56,7 @@ def count_interval(
 
 
 def released_interval(model: VineModel, allowed: Mapping[int, np.ndarray], coverage: float) -> Interval | None:
-    """The interval of the released table that answers the query with least noise, or None if none answers it.
+    """Return the interval of the released table that answers the query with least noise, or None if none answers it.
 
     The estimate is the sum of the table's noisy counts inside the sets; its noise is the sum of one draw for each,
     whose distribution is known. The choice among tables uses their noise only, never their counts, so the coverage is
@@ -93,7 +93,7 @@ def _interval_with_margins(
     allowed: Mapping[int, np.ndarray],
     coverage: float,
 ) -> tuple[float, float] | None:
-    """The interactions of a pair, with margins from the released histograms of its two columns.
+    """Return the interactions of a pair, with margins from the released histograms of its two columns.
 
     With shares a, b of the groups of either column inside the sets A, B, the count is the sum of interactions over
     A x B, plus b n(A) + a n(B) - a b n. All noise is Gaussian and independent, so variances add: that of the first sum
@@ -119,7 +119,7 @@ def _interval_with_margins(
 
 
 def _quietest_histogram(model: VineModel, column: int, mask: np.ndarray | None) -> tuple[SoftTable, np.ndarray] | None:
-    """The released table of one column with least noise that counts a set of its codes (all, without one)."""
+    """Return the released table of one column with least noise that counts a set of its codes (all, without one)."""
     wanted = {} if mask is None else {column: mask}
     found: list[tuple[float, SoftTable, np.ndarray]] = []
     for table in model.calibration.tables:
@@ -131,12 +131,12 @@ def _quietest_histogram(model: VineModel, column: int, mask: np.ndarray | None) 
 
 
 def _std(model: VineModel, table: SoftTable) -> float:
-    """Standard deviation of the noise on one count: tables carry c s^2 / rows^2."""
+    """Return the standard deviation of the noise on one count: tables carry c s^2 / rows^2."""
     return float(np.sqrt(table.variance / (table.strength or model.facts.strength))) * model.facts.rows
 
 
 def _chosen_groups(model: VineModel, table: SoftTable, allowed: Mapping[int, np.ndarray]) -> list[np.ndarray] | None:
-    """Groups of each axis of a table that make up the query exactly, or None if no groups do."""
+    """Return groups of each axis of a table that make up the query exactly, or None if no groups do."""
     parts = [model.calibration.partitions[i] for i in table.parts]
     if not set(allowed) <= {part.column for part in parts}:
         return None
@@ -156,7 +156,7 @@ def _outer(chosen: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _groups_inside(scale: Scale, lookup: np.ndarray, count: int, mask: np.ndarray) -> np.ndarray | None:
-    """Groups whose codes are all allowed, if no group is allowed in part."""
+    """Return groups whose codes are all allowed, if no group is allowed in part."""
     group = np.repeat(lookup, scale.widths)
     codes = np.bincount(group, minlength=count)
     share = np.bincount(group, np.asarray(mask, dtype=float), count)
@@ -168,12 +168,12 @@ def _groups_inside(scale: Scale, lookup: np.ndarray, count: int, mask: np.ndarra
 def noise_interval(
     model: VineModel, allowed: Mapping[int, np.ndarray], rng: np.random.Generator, coverage: float
 ) -> Interval:
-    """The model's answer, with the spread that fresh noise on the released tables would give it.
+    """Return the model's answer, with the spread that fresh noise on the released tables would give it.
 
     Each replicate adds noise of the known size to the released tables and calibrates the same particles again. How far
     the vine itself is from the truth is not included: no measurement can show that.
     """
-    pool = draw_pool(model.vine, model.scales, model.calibration, POOL, rng, POLISHING_SWEEPS)
+    pool = draw_pool(model.vine, model.scales, model.calibration, POOL_PARTICLES, rng, POLISHING_SWEEPS)
     inside = np.ones(len(pool.particles))
     for column, mask in allowed.items():
         scale = model.scales[column]
@@ -187,7 +187,8 @@ def noise_interval(
 
 
 def _fresh_weights(model: VineModel, cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Weights calibrated to the tables with fresh noise; margins that were put into tables carry that of histograms."""
+    """Return weights calibrated to the tables with fresh noise; margins that were put into tables carry that of
+    histograms."""
     calibration, rows = model.calibration, model.facts.rows
     drawn = [rng.normal(0.0, _std(model, table) / rows, len(table.dual)) for table in calibration.tables]
     histograms: dict[int, tuple[SoftTable, np.ndarray]] = {}
@@ -207,7 +208,7 @@ def _fresh_weights(model: VineModel, cells: np.ndarray, rng: np.random.Generator
 def _with_fresh_margins(
     model: VineModel, table: SoftTable, noise: np.ndarray, histograms: Mapping[int, tuple[SoftTable, np.ndarray]]
 ) -> np.ndarray:
-    """Fresh noise of interactions, and the fresh noise of the margins of both columns in the place of theirs."""
+    """Return fresh noise of interactions, and the fresh noise of the margins of both columns in the place of theirs."""
     parts = [model.calibration.partitions[part] for part in table.parts]
     fresh = centred(noise.reshape([part.count for part in parts]))
     for axis, part in enumerate(parts):
@@ -220,7 +221,7 @@ def _with_fresh_margins(
 
 
 def _moved_groups(model: VineModel, part: Partition, histogram: SoftTable, fresh: np.ndarray) -> np.ndarray:
-    """How noise on the cells of a histogram moves the shares of groups of the same column; the total stays."""
+    """Return how noise on the cells of a histogram moves the shares of groups of the same column; the total stays."""
     mass, cell = model.scales[part.column].mass, model.calibration.partitions[histogram.parts[0]].lookup
     inside = np.bincount(cell, mass, len(fresh))
     each = mass * (fresh / np.maximum(inside, 1e-12))[cell]
@@ -229,7 +230,7 @@ def _moved_groups(model: VineModel, part: Partition, histogram: SoftTable, fresh
 
 
 def half_width(kind: str, std: float, terms: int, coverage: float) -> float:
-    """The t with P(|sum of `terms` draws| <= t) >= coverage, for noise of a kind and the deviation of one draw.
+    """Return the t with P(|sum of `terms` draws| <= t) >= coverage, for noise of a kind and the deviation of one draw.
 
     Gaussian: sums of discrete Gaussians are sub-Gaussian with their own variance and follow the normal distribution up
         to the
@@ -242,7 +243,7 @@ def half_width(kind: str, std: float, terms: int, coverage: float) -> float:
 
 
 def _laplace_bound(scale: float, terms: int, tail: float) -> float:
-    """min over h of (log(1/tail) - terms log(1 - (scale h)^2)) / h, by a search over x = scale h in (0, 1).
+    """Return min over h of (log(1/tail) - terms log(1 - (scale h)^2)) / h, by a search over x = scale h in (0, 1).
 
     The function of x is convex over x times x, hence unimodal; any x gives a bound that holds.
     """

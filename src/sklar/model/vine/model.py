@@ -66,7 +66,7 @@ class VineModel:
         return max(round(self.facts.rows), 1)
 
     def describe(self, names: Sequence[str]) -> dict[str, Any]:
-        """The trees, a drawing of the first, and how the fit went, as plain data."""
+        """Return the trees, a drawing of the first, and how the fit went, as plain data."""
         return {
             "kind": "vine",
             "trees": describe_trees(self.vine, names),
@@ -81,7 +81,7 @@ class VineModel:
         }
 
     def simulate(self, rows: int, rng: np.random.Generator) -> np.ndarray:
-        """Independent rows, by rejection."""
+        """Return independent rows, by rejection."""
         result, filled = np.empty((rows, len(self.scales)), dtype=np.int32, order="F"), 0
         for kept in accepted_rows(self.vine, self.scales, self.calibration, rows, rng):
             result[filled : filled + len(kept)] = kept
@@ -89,7 +89,7 @@ class VineModel:
         return result
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> np.ndarray:
-        """Rows whose counts lie nearer to the model than those of independent rows would."""
+        """Return rows whose counts lie nearer to the model than those of independent rows would."""
         return joined(self.rounded_parts(rows, rng), rows, len(self.scales))
 
     def rounded_parts(self, rows: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -116,16 +116,16 @@ class VineModel:
             yield part
 
     def proposals(self, allowed: Mapping[int, np.ndarray]) -> Proposals:
-        """Rows for a condition: sequential importance sampling along the trees."""
+        """Return rows for a condition: sequential importance sampling along the trees."""
         return vine_proposals(self.vine, self.scales, self.calibration, allowed)
 
     def row_proposals(self, first: Sequence[int]) -> RowProposals:
-        """Rows with known codes, each its own, in the same way."""
+        """Return rows with known codes, each its own, in the same way."""
         return vine_row_proposals(self.vine, self.scales, self.calibration, first)
 
 
 def describe_trees(vine: Vine, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Edges of every tree with their family, Kendall's tau and strength; independent edges are only counted."""
+    """Return edges of every tree with their family, Kendall's tau and strength; independent edges are only counted."""
     trees: list[dict[str, Any]] = []
     for level, tree in enumerate(vine.trees, start=1):
         edges = [_describe_edge(edge, names) for edge in tree if edge.family != "independent"]
@@ -146,7 +146,7 @@ def _describe_edge(edge: Edge, names: Sequence[str]) -> dict[str, Any]:
 
 
 def strength(copula: Checkerboard | ClassPairs | GaussianPair | IndependentPair) -> float:
-    """Dependence of any shape on the scale of a correlation: sqrt(1 - exp(-2 I)), with I the mutual information.
+    """Return dependence of any shape on the scale of a correlation: sqrt(1 - exp(-2 I)), with I the mutual information.
 
     For the Gaussian copula this is |correlation| (Joe, JASA 1989); unlike Kendall's tau it means something for nominal
     columns too. Of pairs that differ by class it is the mean over the classes.
@@ -161,7 +161,7 @@ def strength(copula: Checkerboard | ClassPairs | GaussianPair | IndependentPair)
 
 
 def draw_first_tree(vine: Vine, names: Sequence[str]) -> str:
-    """Tree one as indented text: each column under the one it hangs from, with family and Kendall's tau.
+    """Return tree one as indented text: each column under the one it hangs from, with family and Kendall's tau.
 
     Every group of dependent columns starts at the column with most neighbours; columns that depend on none come last.
     """

@@ -18,7 +18,7 @@ MOST_CELL_NUMBERS = 60_000_000
 """Cell numbers held for a pool (120 MB): with many tables, pools are smaller."""
 LEAST_PARTICLES, FEW_PARTICLES, MOST_PARTICLES = 20_000, 80_000, 200_000
 """Particles of a pool, at the least, usually at the least, and at the most: less noise of its own against time."""
-BLOCK = 16_384
+BLOCK_PARTICLES = 16_384
 """Particles drawn at a time by rejection: small enough to stay in the cache."""
 
 
@@ -42,7 +42,7 @@ class Pool:
 def draw_pool(
     vine: Vine, scales: Sequence[Scale], calibration: Calibration, size: int, rng: np.random.Generator, sweeps: int
 ) -> Pool:
-    """Fresh particles of the vine with the weights that calibrate these very particles.
+    """Return fresh particles of the vine with the weights that calibrate these very particles.
 
     The stored tilt is where the sweeps start; a few of them remove the Monte Carlo noise of this pool.
     """
@@ -55,14 +55,15 @@ def draw_pool(
 
 
 def average_tilts(calibration: Calibration, pool: Pool, earlier: int) -> Calibration:
-    """The mean tilt of `earlier` pools, moved on by one more: Monte Carlo noise of single pools averages out."""
+    """Return the mean tilt of `earlier` pools, moved on by one more: Monte Carlo noise of single pools averages out."""
     pairs = zip(calibration.tables, pool.tilt.tables, strict=True)
     tables = (replace(old, dual=old.dual + (new.dual - old.dual) / (earlier + 1)) for old, new in pairs)
     return replace(calibration, tables=tuple(tables))
 
 
 def pool_size(calibration: Calibration, rows: int, per_row: float) -> int:
-    """Particles to draw for `rows` rows: `per_row` each, between 80,000 and 200,000, fewer when tables are many."""
+    """Return particles to draw for `rows` rows: `per_row` each, between 80,000 and 200,000, fewer when tables are
+    many."""
     affordable = max(MOST_CELL_NUMBERS // max(len(calibration.tables), 1), LEAST_PARTICLES)
     return int(np.clip(per_row * rows, min(FEW_PARTICLES, affordable), min(affordable, MOST_PARTICLES)))
 
@@ -70,7 +71,7 @@ def pool_size(calibration: Calibration, rows: int, per_row: float) -> int:
 def accepted_rows(
     vine: Vine, scales: Sequence[Scale], calibration: Calibration, rows: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
-    """Base codes of `rows` independent rows in all, in blocks.
+    """Yield base codes of `rows` independent rows in all, in blocks.
 
     A particle x of the vine is kept with probability w(x) / c, where w is its weight and c the ceiling of weights
     (von Neumann 1951). Kept particles are independent, with density proportional to vine times min(w, c).
@@ -79,7 +80,7 @@ def accepted_rows(
     ceiling = calibration.ceiling if calibration.tables else 1.0
     missing = rows
     while missing > 0:
-        size = int(min(BLOCK, 1.1 * ceiling * missing + 64))
+        size = int(min(BLOCK_PARTICLES, 1.1 * ceiling * missing + 64))
         particles = transform(vine, steps, draw_levels(vine.size, size, rng), tables).particles()
         chance = np.exp(weigh(particles)) / ceiling
         kept = np.flatnonzero(rng.random(size) < chance)[:missing]

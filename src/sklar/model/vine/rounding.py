@@ -9,18 +9,18 @@ import numpy as np
 
 from sklar.model.axis import Scale, clip_open, interval_of
 from sklar.model.conditioning import systematic
-from sklar.model.vine.calibration import MOST_CELLS, Calibration, table_axes
+from sklar.model.vine.calibration import MAX_TABLE_CELLS, Calibration, table_axes
 
 PROPOSALS_PER_ROW, FEW_PROPOSALS, MOST_PROPOSALS = (24, 400), 300_000, 3_000_000
 """Replacements proposed for each row, and in a whole sample: more bring the counts nearer to the model, for time."""
-SOFT = 4.0
+TARGET_OFFSET = 4.0
 """Added to targets where errors are divided by them: the smallest cells, mostly of three columns, do not rule."""
-MOST_TRIPLES = 400
+MAX_TRIPLES = 400
 """All triples up to 14 columns; of more columns a random choice."""
 
 
 def proposals(rows: int, total: int) -> int:
-    """Proposals for `rows` rows of a sample of `total`.
+    """Return proposals for `rows` rows of a sample of `total`.
 
     24 a row, but in a whole sample at most three million, and in a small one 300,000 (or 400 a row): there each row
     counts, and all of them together cost little.
@@ -32,7 +32,7 @@ def proposals(rows: int, total: int) -> int:
 def round_rows(
     cells: np.ndarray, counts: Sequence[int], weights: np.ndarray, rows: int, effort: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Indices of `rows` particles whose counts in all tables follow the weighted model closely.
+    """Return indices of `rows` particles whose counts in all tables follow the weighted model closely.
 
     Starts from systematic resampling, then replaces one row at a time by another particle (proposed according to the
     weights) whenever that lowers sum (count - target)^2 / (target + 4) over the cells of all tables. The work is
@@ -47,7 +47,7 @@ def round_rows(
     proposed = systematic(weights, effort, rng)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     target = weighted_counts(cells, offsets, weights) * (rows / weights.sum())
-    twice = 2.0 / (target + SOFT)
+    twice = 2.0 / (target + TARGET_OFFSET)
     cost = twice * (0.5 - target)
     swap_rows(cells, offsets.astype(np.uint64), chosen, proposed, cost.astype(np.float32), twice.astype(np.float32))
     return chosen
@@ -56,7 +56,8 @@ def round_rows(
 def rounded_cells(
     calibration: Calibration, codes: np.ndarray, triples: Sequence[tuple[int, ...]]
 ) -> tuple[np.ndarray, list[int]]:
-    """Cell of each particle (row) in the released tables and the given triples (columns), and the cells of each table.
+    """Return the cell of each particle (row) in the released tables and the given triples (columns), and the cells of
+    each table.
 
     Given are the groups of the particles under each partition (`part_codes`). Targets of triples are those of the
     weighted pool, which holds several particles for each row that is picked.
@@ -69,14 +70,14 @@ def rounded_cells(
 
 
 def choose_triples(calibration: Calibration, rng: np.random.Generator) -> list[tuple[int, ...]]:
-    """Tables of three columns, as the partitions they are on.
+    """Return tables of three columns, as the partitions they are on.
 
     Rows picked to follow these tables too carry less sampling noise in tables of three columns.
     """
     axes = pair_axes(calibration)
     triples = [tuple(axes[column] for column in triple) for triple in _choose(sorted(axes), rng)]
     sizes = [int(np.prod([calibration.partitions[part].count for part in triple])) for triple in triples]
-    return [triple for triple, size in zip(triples, sizes, strict=True) if size <= MOST_CELLS]
+    return [triple for triple, size in zip(triples, sizes, strict=True) if size <= MAX_TABLE_CELLS]
 
 
 def pair_axes(calibration: Calibration) -> dict[int, int]:
@@ -90,14 +91,14 @@ def pair_axes(calibration: Calibration) -> dict[int, int]:
 
 def _choose(columns: Sequence[int], rng: np.random.Generator) -> list[tuple[int, ...]]:
     size = len(columns)
-    if size * (size - 1) * (size - 2) // 6 <= MOST_TRIPLES:
+    if size * (size - 1) * (size - 2) // 6 <= MAX_TRIPLES:
         return list(combinations(columns, 3))
-    chosen = {tuple(sorted(int(columns[i]) for i in rng.choice(size, 3, replace=False))) for _ in range(MOST_TRIPLES)}
+    chosen = {tuple(sorted(int(columns[i]) for i in rng.choice(size, 3, replace=False))) for _ in range(MAX_TRIPLES)}
     return sorted(chosen)
 
 
 def group_cuts(calibration: Calibration, scales: Sequence[Scale]) -> list[np.ndarray]:
-    """For each column, the ends on its axis of all groups in which it is counted together with other columns.
+    """Return for each column, the ends on its axis of all groups in which it is counted together with other columns.
 
     A column that is in no table at all, whose margin nothing holds in place while others are tilted, is cut at every
     margin cell.
@@ -128,7 +129,7 @@ def spread_evenly(cuts: np.ndarray, u: np.ndarray, rng: np.random.Generator) -> 
 
 
 def _stable_order(u: np.ndarray) -> np.ndarray:
-    """np.argsort(u, kind="stable") in half the time.
+    """Return np.argsort(u, kind="stable") in half the time.
 
     numpy's quicker sort leaves equal numbers in any order, by machine; keys of their run and place put them right.
     """

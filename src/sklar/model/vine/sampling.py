@@ -14,9 +14,9 @@ from sklar.model.protocol import RowProposals
 from sklar.model.vine.calibration import Calibration, weigher
 from sklar.model.vine.vine import Edge, Step, Vine, sampling_order
 
-BLOCK = 20_000
+BLOCK_PARTICLES = 20_000
 """Particles carried through the trees at a time: all their conditional uniforms are held together."""
-FARTHEST = float(ndtri(1.0 - UNIFORM_MARGIN))
+MAX_NORMAL_SCORE = float(ndtri(1.0 - UNIFORM_MARGIN))
 """Normal scores of uniforms that are kept inside the open unit interval."""
 
 Key = tuple[int, tuple[int, ...]]
@@ -24,7 +24,7 @@ Tables = Mapping[int, Tabulated]
 
 
 def tabulate_vine(vine: Vine) -> Tables:
-    """Prepared h-functions of the checkerboards of a vine, by the identity of the copula."""
+    """Return prepared h-functions of the checkerboards of a vine, by the identity of the copula."""
     copulas = [edge.copula for tree in vine.trees for edge in tree]
     pairs = [pair for copula in copulas for pair in (copula.pairs if isinstance(copula, ClassPairs) else (copula,))]
     return {id(pair): tabulate(pair) for pair in pairs if isinstance(pair, Checkerboard)}
@@ -52,7 +52,7 @@ class Uniforms:
         self._scores.pop((column, given), None)
 
     def get(self, column: int, given: tuple[int, ...] = ()) -> np.ndarray:
-        """u of `column` given `given`: h-functions applied up the trees."""
+        """Return u of `column` given `given`: h-functions applied up the trees."""
         key = column, given
         if key not in self._levels:
             if key not in self._scores:
@@ -62,7 +62,7 @@ class Uniforms:
         return self._levels[key]
 
     def score(self, column: int, given: tuple[int, ...] = ()) -> np.ndarray:
-        """Normal score of u of `column` given `given`."""
+        """Return normal score of u of `column` given `given`."""
         key = column, given
         if key not in self._scores:
             if key not in self._levels:
@@ -72,7 +72,7 @@ class Uniforms:
         return self._scores[key]
 
     def particles(self) -> np.ndarray:
-        """u of every column, shape (rows, columns) in Fortran order."""
+        """Return u of every column, shape (rows, columns) in Fortran order."""
         return np.array([self.get(column) for column in range(self._size)]).T
 
     def descend(self, edge: Edge, column: int) -> None:
@@ -82,14 +82,14 @@ class Uniforms:
             self._share(beyond, (column, given))
         elif (corr := self._corr(edge)) is not None:
             z = self.score(*beyond) * np.sqrt(1 - corr**2) + corr * self.score(edge.partner(column), given)
-            self._scores[column, given] = np.clip(z, -FARTHEST, FARTHEST)
+            self._scores[column, given] = np.clip(z, -MAX_NORMAL_SCORE, MAX_NORMAL_SCORE)
         else:
             p, v = self.get(*beyond), self.get(edge.partner(column), given)
             name = "hinv2" if column == edge.first else "hinv1"
             self.put(column, given, self._by_table(edge, name, *((p, v) if column == edge.first else (v, p))))
 
     def forward(self, edge: Edge, column: int, u: np.ndarray) -> np.ndarray:
-        """u of `column` given also its partner on the edge, from any u given the other columns of the edge."""
+        """Return u of `column` given also its partner on the edge, from any u given the other columns of the edge."""
         if isinstance(edge.copula, IndependentPair):
             return u
         v = self.get(edge.partner(column), edge.given)
@@ -98,7 +98,8 @@ class Uniforms:
         return self._by_table(edge, "hfunc2", u, v) if column == edge.first else self._by_table(edge, "hfunc1", v, u)
 
     def _corr(self, edge: Edge) -> float | np.ndarray | None:
-        """The correlation of a Gaussian pair, of each particle where it differs by class; None of other pairs."""
+        """Return the correlation of a Gaussian pair, of each particle where it differs by class; None of other
+        pairs."""
         if isinstance(edge.copula, GaussianPair):
             return edge.copula.corr
         if not isinstance(edge.copula, ClassPairs) or edge.copula.corrs is None:
@@ -106,14 +107,14 @@ class Uniforms:
         return edge.copula.corrs[self._classes(edge.copula)]
 
     def _classes(self, copula: ClassPairs) -> np.ndarray:
-        """The class of each particle."""
+        """Return the class of each particle."""
         key = copula.column, copula.edges.tobytes()
         if key not in self._known_classes:
             self._known_classes[key] = interval_of(copula.edges, self.get(copula.column))
         return self._known_classes[key]
 
     def _by_table(self, edge: Edge, name: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """An h-function of a checkerboard, or of the one of each particle's class."""
+        """Return an h-function of a checkerboard, or of the one of each particle's class."""
         if not isinstance(edge.copula, ClassPairs):
             return getattr(self._tables[id(edge.copula)], name)(first, second)
         classes, result = self._classes(edge.copula), np.empty(len(first))
@@ -129,7 +130,7 @@ class Uniforms:
             self._share((column, edge.given), (column, given))
         elif (corr := self._corr(edge)) is not None:
             z = self.score(column, edge.given) - corr * self.score(edge.partner(column), edge.given)
-            self._scores[column, given] = np.clip(z / np.sqrt(1 - corr**2), -FARTHEST, FARTHEST)
+            self._scores[column, given] = np.clip(z / np.sqrt(1 - corr**2), -MAX_NORMAL_SCORE, MAX_NORMAL_SCORE)
         else:
             self._levels[column, given] = self.forward(edge, column, self.get(column, edge.given))
 
@@ -142,7 +143,7 @@ class Uniforms:
 
 
 def _beyond(edge: Edge, column: int) -> Key:
-    """The uniform of `column` given all other columns of an edge."""
+    """Return the uniform of `column` given all other columns of an edge."""
     return column, tuple(sorted((*edge.given, edge.partner(column))))
 
 
@@ -154,7 +155,7 @@ def draw_step(step: Step, uniforms: Uniforms, p: np.ndarray) -> None:
 
 
 def draw_levels(columns: int, rows: int, rng: np.random.Generator, *, even: bool = False) -> np.ndarray:
-    """Independent uniform levels, shape (rows, columns) in Fortran order.
+    """Return independent uniform levels, shape (rows, columns) in Fortran order.
 
     Even ones (`even_levels`) have far less Monte Carlo noise, but particles are then not independent.
     """
@@ -178,8 +179,8 @@ def simulate_vine(vine: Vine, rows: int, rng: np.random.Generator, *, even: bool
     """Draw particles from the vine: uniforms of shape (rows, columns), Fortran order, in bounded extra memory."""
     levels = draw_levels(vine.size, rows, rng, even=even)
     steps, tables = sampling_order(vine), tabulate_vine(vine)
-    for start in range(0, rows, BLOCK):
-        block = slice(start, min(start + BLOCK, rows))
+    for start in range(0, rows, BLOCK_PARTICLES):
+        block = slice(start, min(start + BLOCK_PARTICLES, rows))
         levels[block] = transform(vine, steps, levels[block], tables).particles()
     return levels
 
@@ -187,7 +188,7 @@ def simulate_vine(vine: Vine, rows: int, rng: np.random.Generator, *, even: bool
 def vine_proposals(
     vine: Vine, scales: Sequence[Scale], calibration: Calibration, allowed: Mapping[int, np.ndarray]
 ) -> Proposals:
-    """Particles of the vine with columns inside their sets, weighted also by their calibration.
+    """Return particles of the vine with columns inside their sets, weighted also by their calibration.
 
     Weighted by the result, particles follow the vine conditioned on the sets: the proposal draws each column from its
     conditional distribution (restricted, where requested), so the weight is the product of the probabilities of the
@@ -236,14 +237,14 @@ def vine_row_proposals(
 
 
 def own_runs(ends: tuple[np.ndarray, np.ndarray], codes: np.ndarray) -> Runs:
-    """For each row the interval of its code, or the whole axis where that is to be drawn."""
+    """Return for each row the interval of its code, or the whole axis where that is to be drawn."""
     known = codes >= 0
     low, high = (np.where(known, end[codes], whole) for end, whole in zip(ends, (0.0, 1.0), strict=True))
     return Runs(low=low[None], high=high[None])
 
 
 def runs_of(scale: Scale, allowed: np.ndarray) -> Runs:
-    """Intervals of the axis that cover what the allowed base codes own."""
+    """Return intervals of the axis that cover what the allowed base codes own."""
     low, high = code_edges(scale)
     keep = allowed & (high > low)
     return cover(low[keep], high[keep])
@@ -256,7 +257,7 @@ def draw_inside(step: Step, uniforms: Uniforms, runs: Runs, level: np.ndarray) -
     """
 
     def conditional(x: np.ndarray) -> np.ndarray:
-        """P(U <= x | columns drawn before) of every particle."""
+        """Return P(U <= x | columns drawn before) of every particle."""
         u = clip_open(np.full(len(level), x))
         for edge in step.chain:
             u = uniforms.forward(edge, step.column, u)

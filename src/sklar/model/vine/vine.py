@@ -36,7 +36,7 @@ class Edge:
         return frozenset((self.first, *self.given)), frozenset((self.second, *self.given))
 
     def partner(self, column: int) -> int:
-        """The other end."""
+        """Return the other end."""
         return self.second if column == self.first else self.first
 
 
@@ -64,7 +64,7 @@ class EdgeCandidate:
 
 
 def candidates(tree: tuple[Edge, ...]) -> Iterable[EdgeCandidate]:
-    """Every edge allowed in the tree after `tree`: pairs of its edges that share a node."""
+    """Yield every edge allowed in the tree after `tree`: pairs of its edges that share a node."""
     at_node: dict[frozenset[int], list[int]] = {}
     for position, edge in enumerate(tree):
         for node in edge.nodes:
@@ -84,7 +84,7 @@ class Step:
 
 
 def sampling_order(vine: Vine, first: Collection[int] = ()) -> tuple[Step, ...]:
-    """An order in which each column is drawn given earlier ones with pair copulas of the vine only.
+    """Return an order in which each column is drawn given earlier ones with pair copulas of the vine only.
 
     Works backwards: a column can come last if it is in exactly one edge of each tree, and never as a condition.
     Taking it away leaves a vine on the other columns. Two columns can always come last, so any one column can be
@@ -130,7 +130,7 @@ def _take_away(vine: Vine, alive: list[set[int]], members: list[list[set[int]]],
 
 
 def maximum_spanning_tree(nodes: int, ends: Sequence[tuple[int, int]], weights: Sequence[float]) -> tuple[int, ...]:
-    """Positions in `ends` of the edges of a maximum spanning forest, heaviest first (ties: earlier edge first).
+    """Return positions in `ends` of the edges of a maximum spanning forest, heaviest first (ties: earlier edge first).
 
     Nodes are named 0 .. nodes - 1; each edge has two ends and a weight.
     """

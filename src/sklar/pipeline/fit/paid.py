@@ -28,7 +28,7 @@ from sklar.errors import BudgetError, UsageError
 from sklar.methods.evidence import Setting
 from sklar.methods.facts.fit import (
     LABEL_WEIGHT,
-    NAME,
+    STEP_NAME,
     FactsOptions,
     MeasuredFacts,
     collect_facts,
@@ -38,7 +38,7 @@ from sklar.methods.facts.fit import (
     requested_schema,
 )
 from sklar.methods.facts.kinds import KINDS_SHARE, FoundKinds, KindsOptions, classes_schema, measure_kinds
-from sklar.methods.facts.kinds import NAME as KINDS
+from sklar.methods.facts.kinds import STEP_NAME as KINDS
 from sklar.methods.facts.marks import (
     PAY,
     bounds_to_pay,
@@ -279,7 +279,7 @@ def measured(
     # are kept do reach it: somebody vouches that they do not come from the rows.
     with opener(
         public,
-        method=NAME,
+        method=STEP_NAME,
         budget=budget,
         allowance=calibrate(budget, unit, discovery=aside),
         fingerprint=facts_digest(public, budget, unit) + stated_digest(reading, kept),
@@ -301,7 +301,7 @@ def _no_generator() -> np.random.Generator:
 
 
 def facts_digest(
-    public: Schema, budget: Budget, unit: Unit, version: str = sklar.__version__, *, method: str = NAME
+    public: Schema, budget: Budget, unit: Unit, version: str = sklar.__version__, *, method: str = STEP_NAME
 ) -> str:
     """Return the first part of the fingerprint by which a ledger recognizes the same measurement of facts."""
     return hashlib.sha256(repr([public.fingerprint, method, budget, unit, version]).encode()).hexdigest()

@@ -28,8 +28,8 @@ from sklar.methods.facts.fit import (
     measuring_schema,
     requested_schema,
 )
-from sklar.methods.facts.fit import NAME as FACTS
-from sklar.methods.facts.kinds import NAME as KINDS
+from sklar.methods.facts.fit import STEP_NAME as FACTS
+from sklar.methods.facts.kinds import STEP_NAME as KINDS
 from sklar.methods.facts.kinds import classes_schema, measure_kinds
 from sklar.methods.facts.marks import with_found_digits, without_found_digits
 from sklar.methods.method import Method
