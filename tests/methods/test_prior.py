@@ -10,12 +10,13 @@ import pytest
 
 import sklar
 from sklar.methods.prior import PublicMargin, _polynomials, expected_table, shrink_margins_to_prior
-from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.axes import VineAxis
 from sklar.methods.vine.prior import PriorTables, pool_margins
 from sklar.methods.vine.products import ScoreProduct
 from sklar.model.axis import Scale
 from sklar.model.margins.fit import Histogram
 from sklar.model.pairs.grouping import Groups
+from sklar.model.pairs.tables import MeasuredTable
 from sklar.schema.prior import PublicColumn, PublicPrior
 
 CODES = np.arange(32)

@@ -7,9 +7,10 @@ import pyarrow as pa
 import pytest
 
 import sklar
-from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.axes import VineAxis
 from sklar.methods.vine.nulls import link_again, link_nulls, null_tables
 from sklar.model.axis import lay_out
+from sklar.model.pairs.tables import MeasuredTable
 from tests.golden.cases import scripted_fit
 
 ROWS = 6_000

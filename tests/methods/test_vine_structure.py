@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.axes import VineAxis
 from sklar.methods.vine.calibrate import soft_tables
 from sklar.methods.vine.structure import find_structure
 from sklar.model.axis import lay_out
+from sklar.model.pairs.tables import MeasuredTable
 from sklar.model.vine.calibration import EMPTY_CELL_LOG_WEIGHT, calibrate
 from sklar.schema.rules import Expression, Never, Together
 from sklar.schema.rules.impossible import find_structural_zeros

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr
 
 from sklar import Boolean, Category, Integer, Schema
-from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.axes import VineAxis
 from sklar.methods.vine.options import VineOptions, depth_of, scored_columns
 from sklar.methods.vine.sums import (
     CorrelationEstimate,
@@ -20,6 +20,7 @@ from sklar.methods.vine.sums import (
 from sklar.model.axis import lay_out
 from sklar.model.pairs.grouping import group_cells
 from sklar.model.pairs.hints import gaussian_cells, read_correlation
+from sklar.model.pairs.tables import MeasuredTable
 from tests.methods.fits import make_setting, open_door
 
 CELLS = 40

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklar.model.pairs.dependence import estimate_dependence, mutual_information, shrink_singular_values
-from sklar.model.pairs.posterior import NOTHING_KNOWN, PairTable
+from tests.model.pairs.measured import pair_table
 
 
 def test_pure_noise_is_removed():
@@ -38,8 +38,8 @@ def test_one_dependent_value_of_many_is_found_and_noise_is_not():
     moved[3] += [200, -200]
     found = [
         estimate_dependence(
-            PairTable(observed=exact + rng.normal(0, 25, exact.shape), sigma=25.0, edges1=edges, edges2=half),
-            10_000.0, NOTHING_KNOWN,
+            pair_table(exact + rng.normal(0, 25, exact.shape), 25.0, edges, half),
+            10_000.0,
         )
         for exact in (truth, moved)
     ]  # fmt: skip
@@ -49,5 +49,5 @@ def test_one_dependent_value_of_many_is_found_and_noise_is_not():
 
 def test_negative_counts_have_no_dependence():
     half = np.array([0.0, 0.5, 1.0])
-    table = PairTable(observed=np.full((2, 2), -1000.0), sigma=1.0, edges1=half, edges2=half)
-    assert estimate_dependence(table, 10.0, NOTHING_KNOWN) == 0.0
+    table = pair_table(np.full((2, 2), -1000.0), 1.0, half, half)
+    assert estimate_dependence(table, 10.0) == 0.0

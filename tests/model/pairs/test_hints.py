@@ -8,7 +8,8 @@ from sklar.model.pairs.dependence import mutual_information
 from sklar.model.pairs.families import ParametricPair, cell_masses, fit_family
 from sklar.model.pairs.grouping import Groups
 from sklar.model.pairs.hints import gaussian_cells, move_along, read_correlation, score_hint, value_scores
-from sklar.model.pairs.posterior import PairTable, estimate_pair
+from sklar.model.pairs.posterior import estimate_pair
+from tests.model.pairs.measured import pair_table
 
 EDGES = np.array([0.0, 0.1, 0.3, 0.55, 0.8, 1.0]), np.linspace(0, 1, 8)
 ROWS = 20_000.0
@@ -129,7 +130,7 @@ def test_a_known_correlation_is_kept_where_the_table_is_but_noise():
     for hint, kept in zip((unsure, sure), found, strict=True):
         for k in range(len(kept)):
             noisy = ROWS * np.outer(*masses) + rng.normal(0, 2_000, (2, 2))
-            table = PairTable(observed=noisy, sigma=2_000.0, edges1=edges[0], edges2=edges[1], hint=hint)
+            table = pair_table(noisy, 2_000.0, edges[0], edges[1], hint=hint)
             pair = estimate_pair([table], ROWS)
             kept[k] = mutual_information(pair.mass), pair.tau
     assert np.median(found[0, :, 0]) < 0.005 and np.median(found[1, :, 0]) > 0.03

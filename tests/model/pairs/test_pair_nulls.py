@@ -9,7 +9,8 @@ from sklar.model.axis import NO_NULLS
 from sklar.model.pairs.dependence import mutual_information
 from sklar.model.pairs.grouping import Groups
 from sklar.model.pairs.nulls import NullExcess, null_direction, nulls_together, read_null_excess
-from sklar.model.pairs.posterior import PairFacts, PairTable, estimate_pair
+from sklar.model.pairs.posterior import estimate_pair
+from tests.model.pairs.measured import pair_table
 
 ROWS, SIGMA = 6_000.0, 50.0
 MASS1, MASS2 = np.append(np.full(8, 0.95 / 8), 0.05), np.append(np.full(8, 0.96 / 8), 0.04)
@@ -81,10 +82,10 @@ def test_without_groups_of_nulls_nothing_is_read():
     assert not nulls_together(None, (MASS1, MASS2)).any()
 
 
-def pair_table(counts):
+def table_of(counts, **more):
     edges = [np.concatenate([[0.0], np.cumsum(mass)]) for mass in (MASS1, MASS2)]
     edges[0][-1] = edges[1][-1] = 1.0
-    return PairTable(observed=counts, sigma=SIGMA, edges1=edges[0], edges2=edges[1])
+    return pair_table(counts, SIGMA, *edges, **more)
 
 
 def test_the_posterior_keeps_the_corner():
@@ -92,9 +93,8 @@ def test_the_posterior_keeps_the_corner():
     lost, kept = [], []
     for seed in range(10):
         counts = counts_with(150.0, seed)
-        lost.append(estimate_pair([pair_table(counts)], ROWS).mass)
-        facts = PairFacts(nulls=read(150.0, seed))
-        kept.append(estimate_pair([pair_table(counts)], ROWS, facts=facts).mass)
+        lost.append(estimate_pair([table_of(counts)], ROWS).mass)
+        kept.append(estimate_pair([table_of(counts, nulls=read(150.0, seed))], ROWS).mass)
     assert np.mean([table[-1, -1] for table in lost]) * ROWS < 30
     assert np.mean([table[-1, -1] for table in kept]) * ROWS == pytest.approx(162, rel=0.25)
     assert np.mean([mutual_information(table) for table in kept]) > 0.02
@@ -102,8 +102,8 @@ def test_the_posterior_keeps_the_corner():
 
 def test_a_fitted_pair_has_nulls_together_and_exact_margins():
     excess = read(ROWS * 0.038, 4)
-    seen = pair_table(counts_with(ROWS * 0.038, 4))
-    fitted = estimate_pair([seen], ROWS, seen.edges, PairFacts(tops=TOPS, nulls=excess))
+    seen = table_of(counts_with(ROWS * 0.038, 4), tops=TOPS, nulls=excess)
+    fitted = estimate_pair([seen], ROWS, seen.edges)
     mass = fitted.copula.mass
     np.testing.assert_allclose(mass.sum(axis=0), MASS2, atol=1e-9)
     np.testing.assert_allclose(mass.sum(axis=1), MASS1, atol=1e-3)

@@ -5,16 +5,15 @@ import numpy as np
 from sklar.model.pairs.dependence import mutual_information
 from sklar.model.pairs.families import cell_masses
 from sklar.model.pairs.parametric import ParametricPair
-from sklar.model.pairs.posterior import PairFacts, PairTable, estimate_pair
+from sklar.model.pairs.posterior import estimate_pair
+from tests.model.pairs.measured import pair_table
 
 ROWS = 20_000.0
 EVEN = {k: np.linspace(0, 1, k + 1) for k in (2, 4, 6, 8, 12)}
 
 
 def table(observed, sigma, first, second=None, **others):
-    return PairTable(
-        observed=observed, sigma=sigma, edges1=EVEN[first], edges2=EVEN[first if second is None else second], **others
-    )
+    return pair_table(observed, sigma, EVEN[first], EVEN[first if second is None else second], **others)
 
 
 def test_noise_alone_leaves_independence():
@@ -52,7 +51,7 @@ def test_cells_that_rules_exclude_stay_empty():
     possible = np.ones((4, 4))
     possible[0, 3] = 0.0
     seen = np.where(possible > 0, ROWS / 15, 0.0) + np.random.default_rng(4).normal(0, 40, (4, 4)) * (possible > 0)
-    found = estimate_pair([table(seen, 40.0, 4)], ROWS, facts=PairFacts(possible=possible))
+    found = estimate_pair([table(seen, 40.0, 4, possible=possible)], ROWS)
     assert found.mass[0, 3] == 0.0
     assert np.allclose(found.mass.sum(axis=0), 0.25, atol=1e-4)
 

@@ -7,7 +7,8 @@ import pyvinecopulib as pv
 from sklar.model.axis import interval_of
 from sklar.model.pairs.families import ParametricPair, cell_masses, fit_family
 from sklar.model.pairs.grouping import Groups
-from sklar.model.pairs.posterior import PairTable, estimate_pair, merge_edges
+from sklar.model.pairs.posterior import estimate_pair, merge_edges
+from tests.model.pairs.measured import pair_table
 
 GRID = np.linspace(0, 1, 13)
 ROWS = 30_000.0
@@ -55,7 +56,7 @@ def test_product_keeps_the_family_shape_inside_cells():
     coarse, fine = groups(6), groups(36)
     edges = coarse.edges
     counts = ROWS * cell_masses(truth, edges, edges)
-    seen = PairTable(observed=counts, sigma=5.0, edges1=edges, edges2=edges)
+    seen = pair_table(counts, 5.0, edges, edges)
     fitted = estimate_pair([seen], ROWS, (fine.edges, fine.edges))
     finest = fine.edges
     board = estimate_pair([seen], ROWS)
@@ -71,7 +72,7 @@ def test_residual_that_no_family_explains_is_kept():
     table = np.full((6, 6), 1 / 36)
     table[:3, :3] += np.kron([[1, -1], [-1, 1]], np.ones((2, 2)))[:3, :3] / 72
     table = table / table.sum()
-    fitted = estimate_pair([PairTable(observed=1e6 * table, sigma=20.0, edges1=edges, edges2=edges)], 1e6)
+    fitted = estimate_pair([pair_table(1e6 * table, 20.0, edges, edges)], 1e6)
     assert fitted.family == "checkerboard"
     assert np.allclose(fitted.copula.mass.sum(axis=0), np.diff(edges))
     assert fitted.copula.mass[0, 0] > 1.2 / 36
@@ -79,7 +80,7 @@ def test_residual_that_no_family_explains_is_kept():
 
 def test_all_negative_counts_still_give_a_copula():
     four, eight = groups(4).edges, groups(8).edges
-    seen = PairTable(observed=np.full((4, 4), -500.0), sigma=10.0, edges1=four, edges2=four)
+    seen = pair_table(np.full((4, 4), -500.0), 10.0, four, four)
     fitted = estimate_pair([seen], 10.0, (eight, eight))
     assert np.all(np.isfinite(fitted.copula.mass))
     assert np.allclose(fitted.copula.mass.sum(axis=0), np.diff(fitted.copula.edges2))
@@ -97,7 +98,7 @@ def test_noise_beside_a_family_hardly_changes_its_shape():
     exact, gaps = cell_masses(truth, GRID, GRID), []
     for _ in range(30):
         seen = noisy(truth, 40.0, rng)
-        table = PairTable(observed=seen, sigma=40.0, edges1=GRID, edges2=GRID)
+        table = pair_table(seen, 40.0, GRID, GRID)
         found = estimate_pair([table], ROWS, (GRID, GRID)).mass
         gaps.append(np.sum((found - exact) ** 2) / np.sum((seen / ROWS - exact) ** 2))
     assert np.median(gaps) < 0.1

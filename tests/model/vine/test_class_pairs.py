@@ -6,12 +6,12 @@ import pytest
 from sklar.model.axis import interval_of
 from sklar.model.codec import ArrayPool, decode, encode
 from sklar.model.pairs.copula import ClassPairs, GaussianPair, checkerboard
-from sklar.model.pairs.posterior import PairTable
 from sklar.model.vine.calibration import NO_TILT
 from sklar.model.vine.deeper import ClassTables, grow
 from sklar.model.vine.model import strength
 from sklar.model.vine.sampling import draw_levels, simulate_vine, transform, vine_proposals
 from sklar.model.vine.vine import Edge, Vine, sampling_order
+from tests.model.pairs.measured import pair_table
 
 CLASSES = np.array([0.0, 0.7, 1.0])
 GRID = np.linspace(0, 1, 9)
@@ -118,7 +118,7 @@ def class_tables(vine, sigma, rng):
     def table(a, b, inside):
         counts = np.histogram2d(particles[inside, a], particles[inside, b], bins=[GRID, GRID])[0]
         noisy = counts * ROWS / len(particles) + rng.normal(0, sigma, counts.shape)
-        return PairTable(observed=noisy, sigma=sigma, edges1=GRID, edges2=GRID)
+        return pair_table(noisy, sigma, GRID, GRID)
 
     pairs = [(0, 1), (0, 3), (1, 3)]
     pooled = {pair: table(*pair, np.ones(len(number), dtype=bool)) for pair in pairs}

@@ -6,10 +6,10 @@ import numpy as np
 
 from sklar.model.pairs.copula import GaussianPair, IndependentPair
 from sklar.model.pairs.hints import gaussian_cells, score_hint
-from sklar.model.pairs.posterior import PairTable
 from sklar.model.vine.deeper import fit_correlation, grow, parabola_minimum
 from sklar.model.vine.sampling import simulate_vine
 from sklar.model.vine.vine import Edge, Vine
+from tests.model.pairs.measured import pair_table
 
 GRID = np.linspace(0, 1, 9)
 ROWS = 40_000.0
@@ -22,7 +22,7 @@ def tables(particles, sigma, rng):
         for b in range(a + 1, size):
             counts = np.histogram2d(particles[:, a], particles[:, b], bins=[GRID, GRID])[0] * ROWS / len(particles)
             noisy = counts + rng.normal(0, sigma, counts.shape)
-            found[a, b] = PairTable(observed=noisy, sigma=sigma, edges1=GRID, edges2=GRID)
+            found[a, b] = pair_table(noisy, sigma, GRID, GRID)
     return found
 
 
@@ -86,7 +86,7 @@ def independent_pair(corr, sigma, seed):
     u = rng.random((200_000, 2))
     cell = np.minimum((u * 8).astype(int), 7) @ np.array([8, 1])
     observed = ROWS * gaussian_cells(GRID, GRID, corr)[0] + rng.normal(0, sigma, (8, 8))
-    return cell, *ndtri(u).T, PairTable(observed=observed, sigma=sigma, edges1=GRID, edges2=GRID)
+    return cell, *ndtri(u).T, pair_table(observed, sigma, GRID, GRID)
 
 
 def test_a_clear_table_gives_the_correlation_between_the_points_of_the_search():
@@ -107,7 +107,7 @@ def test_a_hint_decides_where_the_table_is_noise():
 def test_unpromising_candidates_are_left_alone():
     rng = np.random.default_rng(5)
     cell, x, y = rng.integers(0, 64, 20_000), rng.normal(size=20_000), rng.normal(size=20_000)
-    flat = PairTable(observed=np.bincount(cell, minlength=64) * 2.0, sigma=10.0, edges1=GRID, edges2=GRID)
+    flat = pair_table(np.bincount(cell, minlength=64) * 2.0, 10.0, GRID, GRID)
     assert fit_correlation(cell, x, y, flat, ROWS).gain == 0.0
 
 

@@ -173,7 +173,7 @@ def _ask_triples(evidence: VineEvidence) -> Measure | None:
     stages, target, axes = stages_of(evidence), target_of(evidence), axes_of(evidence)
     if target is None or stages.target is None or stages.triples is None:
         return None
-    pairs = [(table.columns[0], table.columns[1]) for table in measured_pairs(evidence)]
+    pairs = [table.pair for table in measured_pairs(evidence)]
     wanted = pairs if chooses_pairs(len(axes)) else None
     return request_triples(evidence.setting.unit, stages.triples, axes, target, rows_of(evidence), wanted)
 

@@ -12,11 +12,8 @@ from sklar.methods.evidence import Measure
 from sklar.model.axis import NO_NULLS, Scale, Tops, lay_out
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.grouping import Groups, base_lookup, every_cell, group_cells, groups_from, value_tops
-from sklar.model.pairs.hints import Hint
-from sklar.model.pairs.interactions import centred, noisy_dimensions, with_margins
-from sklar.model.pairs.nulls import NullExcess
-from sklar.model.pairs.posterior import PairFacts, PairTable
-from sklar.model.vine.calibration import TableContent
+from sklar.model.pairs.interactions import centred, with_margins
+from sklar.model.pairs.tables import MeasuredTable
 from sklar.release.counts import Counts, Interaction
 from sklar.release.lookups import freeze_partition
 from sklar.release.measurements import Measurement, Request
@@ -69,58 +66,6 @@ class VineAxis:
     def every_cell(self, sigma: float, rows: float) -> Groups:
         """Return a group for each of its cells that exceeds noise of standard deviation `sigma`."""
         return every_cell(self.scale, MIN_GROUP_SIGMAS * sigma / rows)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MeasuredTable:
-    """A released table on groups of axes.
-
-    Attributes:
-        columns: positions of its axes among the modelled columns.
-        groups: groups of each axis.
-        counts: noisy counts.
-        sigma: standard deviation of the noise of a count; of an interaction, before its margins are put in.
-        content: what was measured: all counts, interactions, or other numbers that the table was made from.
-        hint: what else is known about the correlation of a pair, or None.
-        tops: where the values of the two axes of a pair end, where nulls are groups of their own.
-        nulls: what is known about nulls of a pair that come together, or None.
-        possible: the part of each cell in which public rules let rows be; None if that is all.
-    """
-
-    columns: tuple[int, ...]
-    groups: tuple[Groups, ...]
-    counts: np.ndarray
-    sigma: float
-    content: TableContent = "counts"
-    hint: Hint | None = None
-    tops: Tops = NO_NULLS
-    nulls: NullExcess | None = None
-    possible: np.ndarray | None = None
-
-    @property
-    def facts(self) -> PairFacts:
-        """What is known about a pair beside its tables."""
-        return PairFacts(tops=self.tops, nulls=self.nulls, possible=self.possible)
-
-    @property
-    def as_pair(self) -> PairTable:
-        """The table of a pair as a measurement of its distribution."""
-        first, second = self.groups
-        counts = self.counts if self.empty is None else np.where(self.empty, 0.0, self.counts)
-        dimensions = noisy_dimensions(counts.shape) if self.content == "interaction" else None
-        return PairTable(
-            observed=counts,
-            sigma=self.sigma,
-            edges1=first.edges,
-            edges2=second.edges,
-            hint=self.hint,
-            dimensions=dimensions,
-        )
-
-    @property
-    def empty(self) -> np.ndarray | None:
-        """Cells that no row can be in, or None if there are none."""
-        return None if self.possible is None or self.possible.all() else self.possible == 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

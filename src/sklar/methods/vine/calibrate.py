@@ -9,8 +9,9 @@ from itertools import takewhile
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.axes import VineAxis
 from sklar.model.pairs.interactions import centred
+from sklar.model.pairs.tables import MeasuredTable
 from sklar.model.posterior import SIGNIFICANT_SIGMAS, Comparison, estimate_strength
 from sklar.model.vine.calibration import (
     EMPTY_CELL_LOG_WEIGHT,

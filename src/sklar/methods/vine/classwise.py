@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.axes import VineAxis
 from sklar.methods.vine.tree import fit_tree, independent_edge
 from sklar.model.axis import interval_of
 from sklar.model.pairs.copula import Checkerboard, ClassPairs, checkerboard, fit_margins, kendall_tau
-from sklar.model.pairs.posterior import PairTable, merge_edges
+from sklar.model.pairs.posterior import merge_edges
+from sklar.model.pairs.tables import MeasuredTable
 from sklar.model.posterior import GridTable, estimate_on_grid, estimate_strength, margins_of_grid, move_to_tables
 from sklar.model.vine.calibration import MIN_STRENGTH
 from sklar.model.vine.deeper import ClassTables
@@ -49,14 +50,16 @@ class TargetTables:
 
 def target_tables(target: int, tables: Sequence[MeasuredTable]) -> TargetTables | None:
     """Return the tables with the target, if there are any of pairs."""
-    triples = {(t.columns[0], t.columns[1]): t for t in tables if len(t.columns) == 3}
+    triples = {t.pair: t for t in tables if len(t.columns) == 3}
     links = tuple(t for t in tables if len(t.columns) == 2)
     return TargetTables(target=target, links=links, triples=triples) if triples else None
 
 
-def _slice(table: MeasuredTable, number: int) -> PairTable:
-    first, second, _ = table.groups
-    return PairTable(observed=table.counts[:, :, number], sigma=table.sigma, edges1=first.edges, edges2=second.edges)
+def _slice(table: MeasuredTable, number: int) -> MeasuredTable:
+    """Return the table of a pair in one class."""
+    return MeasuredTable(
+        columns=table.pair, groups=table.groups[:2], counts=table.counts[:, :, number], sigma=table.sigma
+    )
 
 
 def root_at_target(

@@ -17,7 +17,7 @@ from sklar.methods.evidence import Evidence, Setting, forget_results, remembered
 from sklar.methods.few_rows.fit import FewRowsStage, MeasuredFewRows, few_rows_steps, fit_measured
 from sklar.methods.margin_plan import MarginOptions
 from sklar.methods.margins import MarginStage, MeasuredMargins, known_total, margin_steps
-from sklar.methods.vine.axes import MeasuredTable, VineAxis, lay_out_axes, read_tables
+from sklar.methods.vine.axes import VineAxis, lay_out_axes, read_tables
 from sklar.methods.vine.calibrate import Calibrated, calibrate_vine
 from sklar.methods.vine.classwise import TargetTables, root_at_target, target_tables
 from sklar.methods.vine.halves import HALVES, split_in_halves
@@ -40,6 +40,7 @@ from sklar.methods.vine.tree import TARGET, TREE, TRIPLES, choose_tree, fit_tree
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.dependence import estimate_dependence
 from sklar.model.pairs.grouping import Groups
+from sklar.model.pairs.tables import MeasuredTable
 from sklar.model.protocol import TableModel
 from sklar.model.vine.calibration import NO_TILT
 from sklar.model.vine.deeper import grow
@@ -191,9 +192,7 @@ def pairs_of(evidence: Evidence[VineOptions]) -> _Pairs:
 def strengths_of(evidence: Evidence[VineOptions]) -> dict[tuple[int, int], float]:
     """Return the mutual information of each measured pair."""
     rows = rows_of(evidence)
-    return {
-        (t.columns[0], t.columns[1]): estimate_dependence(t.as_pair, rows, t.facts) for t in pairs_of(evidence).sharp
-    }
+    return {table.pair: estimate_dependence(table, rows) for table in pairs_of(evidence).sharp}
 
 
 @remembered
@@ -310,9 +309,7 @@ def estimate_few_rows_with_prior(
     margins, rows, axes = measured.layout.margins, prior_tables.rows, prior_tables.axes
     structure, rng = find_structure(setting.schema, axes), setting.generator()
     pairs = structure.excluded(link_nulls(prior_tables.from_products(released_products(measured)), rows))
-    forest = choose_tree(
-        len(axes), {(t.columns[0], t.columns[1]): estimate_dependence(t.as_pair, rows, t.facts) for t in pairs}
-    )
+    forest = choose_tree(len(axes), {table.pair: estimate_dependence(table, rows) for table in pairs})
     fine = [table for table in pairs if table.columns in forest]
     vine = _grow(axes, pairs, fine, rows, depth_of(setting.schema, setting.options), rng)
     calibrated = Calibrated(calibration=NO_TILT, strength=0.0)
@@ -340,7 +337,7 @@ def _grow(
 ) -> Vine:
     """Fit tree one to its tables and the deeper trees to the pair tables."""
     trees = (fit_tree(axes, fine, pairs, rows),) if len(axes) > 1 else ()
-    tables = {(t.columns[0], t.columns[1]): t.as_pair for t in pairs}
+    tables = {table.pair: table for table in pairs}
     return grow(Vine(size=len(axes), trees=trees), tables, _eligible(axes), rows, depth, rng)
 
 
@@ -358,7 +355,7 @@ def _grow_by_class(
     chain = Vine(size=len(axes), trees=(fit_tree(axes, fine, pairs, rows),))
     best = {table.columns: table for table in (*pairs, *fine)}
     vine = root_at_target(axes, chain, [best[pair] for pair in tree], by_target, rows, rng)
-    tables = {(t.columns[0], t.columns[1]): t.as_pair for t in pairs}
+    tables = {table.pair: table for table in pairs}
     return grow(vine, tables, _eligible(axes), rows, depth + 1, rng, by_target.by_class)
 
 

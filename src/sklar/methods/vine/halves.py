@@ -14,9 +14,10 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.unit import Unit
 from sklar.methods.evidence import Measure
-from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, request_tables
+from sklar.methods.vine.axes import TablePlan, VineAxis, request_tables
 from sklar.methods.vine.pairs import interaction_noise
 from sklar.model.pairs.grouping import Groups
+from sklar.model.pairs.tables import MeasuredTable
 
 HALVES = "halves with the target"
 """Label of the step."""

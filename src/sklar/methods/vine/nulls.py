@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.axes import VineAxis
 from sklar.model.pairs.grouping import Groups
 from sklar.model.pairs.nulls import NullExcess, read_null_excess
+from sklar.model.pairs.tables import MeasuredTable
 
 SIGNIFICANT_SIGMAS = 2.0
 """The model is calibrated to nulls together of pairs whose number is above this many standard deviations."""
@@ -35,7 +36,7 @@ def null_tables(
 ) -> list[MeasuredTable]:
     """Return tables of two by two cells, value or null, of the pairs whose nulls clearly come together, to calibrate
     to."""
-    known = {(t.columns[0], t.columns[1]): t.nulls for t in (*pairs, *fine) if t.nulls is not None}
+    known = {t.pair: t.nulls for t in (*pairs, *fine) if t.nulls is not None}
     groups = [_null_groups(axis) for axis in axes]
     clear = {pair: one for pair, one in known.items() if one.expected > SIGNIFICANT_SIGMAS * np.sqrt(one.variance)}
     return [_two_by_two(pair, (groups[pair[0]], groups[pair[1]]), one, rows) for pair, one in clear.items()]

@@ -27,11 +27,12 @@ from sklar.accounting.unit import Unit
 from sklar.arrays import Floats
 from sklar.methods.evidence import Measure
 from sklar.methods.method import Outline
-from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, requests_of, table_partitions
+from sklar.methods.vine.axes import TablePlan, VineAxis, requests_of, table_partitions
 from sklar.methods.vine.options import VineShares
 from sklar.methods.vine.pairs import ROWS_PER_CELL, interaction_noise
 from sklar.model.axis import cells_at
 from sklar.model.pairs.grouping import Groups
+from sklar.model.pairs.tables import MeasuredTable
 from sklar.model.vine.model import VineModel
 from sklar.model.vine.pool import POLISHING_SWEEPS, draw_pool
 from sklar.release.charges import get_lattice_step

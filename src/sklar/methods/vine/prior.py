@@ -11,11 +11,12 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.methods.prior import compare_table, expected_table, least_phi, shrink_all_to_prior
-from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.axes import VineAxis
 from sklar.methods.vine.products import ScoreProduct, by_pair
 from sklar.model.pairs.copula import fit_margins
 from sklar.model.pairs.grouping import Groups, base_lookup, value_tops
 from sklar.model.pairs.interactions import noisy_dimensions, with_margins
+from sklar.model.pairs.tables import MeasuredTable
 from sklar.model.prior_comparison import PriorComparison, beyond_noise, share_spread, shrink_to_prior
 from sklar.schema.prior import PublicPrior
 
@@ -94,7 +95,7 @@ class PriorTables:
     def finer(self, pairs: Sequence[MeasuredTable], phis: Mapping[Pair, float]) -> list[MeasuredTable]:
         """Return fine tables of all pairs that the public table has, moved to what is known of the coarse ones."""
         groups = [axis.groups(PRIOR_GROUPS, 0.0, self.rows) for axis in self.axes]
-        coarse = {(t.columns[0], t.columns[1]): t for t in pairs}
+        coarse = {t.pair: t for t in pairs}
         usual = float(1 / np.mean([1 / phi for phi in phis.values()])) if phis else np.inf
         made: list[MeasuredTable] = []
         for pair in combinations(range(len(self.axes)), 2):
@@ -170,7 +171,7 @@ class PriorTables:
 
     def _moved(self, expected: Floats, own: tuple[Groups, Groups], table: MeasuredTable) -> Floats:
         """Return the fine table moved by the ratio of a coarse one to what was expected of it."""
-        columns, groups = (table.columns[0], table.columns[1]), (table.groups[0], table.groups[1])
+        columns, groups = table.pair, (table.groups[0], table.groups[1])
         before = self.expected(columns, groups)
         assert before is not None
         ratio = np.maximum(table.counts / self.rows, 0.0) / np.maximum(before, LEAST_SHARE)

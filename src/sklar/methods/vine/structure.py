@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from sklar.arrays import Floats
 from sklar.methods.margins import MeasuredMargins
-from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.axes import VineAxis
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.grouping import Groups
+from sklar.model.pairs.tables import MeasuredTable
 from sklar.model.vine.calibration import MAX_TABLE_CELLS
 from sklar.schema.rules import Together
 from sklar.schema.rules.impossible import Impossible, code_of, find_structural_zeros, shrink_table

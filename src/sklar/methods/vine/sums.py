@@ -11,12 +11,13 @@ import numpy as np
 from sklar.accounting.allowance import Allowance
 from sklar.methods.evidence import Measure, Setting
 from sklar.methods.few_rows.sums import read_moment, sum_request
-from sklar.methods.vine.axes import MeasuredTable, VineAxis
+from sklar.methods.vine.axes import VineAxis
 from sklar.methods.vine.options import VineOptions, scored_columns, scored_pair_share
 from sklar.methods.vine.pairs import ROWS_PER_CELL, chooses_pairs
 from sklar.model.latent.indirect import fit_correlations
 from sklar.model.latent.scores import MAX_CONSTANT_SHARE, Latent, score_lookup
 from sklar.model.pairs.hints import CorrelationReading, move_along, read_correlation, score_hint
+from sklar.model.pairs.tables import MeasuredTable
 from sklar.release.measurements import Measurement
 from sklar.release.scores import Scores
 from sklar.release.sphere import PairSums
@@ -164,7 +165,7 @@ def _read(
     known: Correlations, table: MeasuredTable, rows: float
 ) -> tuple[CorrelationReading, CorrelationEstimate] | None:
     """Return the correlation of a pair by its table, and by the sums."""
-    one = known.get((table.columns[0], table.columns[1])) if len(table.columns) == 2 else None
+    one = known.get(table.pair) if len(table.columns) == 2 else None
     if one is None:
         return None
     edges = table.groups[0].edges, table.groups[1].edges

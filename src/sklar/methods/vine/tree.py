@@ -11,11 +11,12 @@ from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.methods.evidence import Measure
-from sklar.methods.vine.axes import MeasuredTable, TablePlan, VineAxis, request_tables
+from sklar.methods.vine.axes import TablePlan, VineAxis, request_tables
 from sklar.methods.vine.pairs import ROWS_PER_CELL, counts_every_cell, interaction_noise, share_out, supported_groups
 from sklar.model.pairs.copula import IndependentPair
 from sklar.model.pairs.grouping import Groups
 from sklar.model.pairs.posterior import estimate_pair
+from sklar.model.pairs.tables import MeasuredTable
 from sklar.model.vine.vine import Edge, maximum_spanning_tree
 
 MAX_FINE_GROUPS, MAX_FINE_LABELS = 32, 64
@@ -97,8 +98,8 @@ def _fit_edge(axes: Sequence[VineAxis], table: MeasuredTable, coarse: MeasuredTa
     fine = None
     if axes[first].ordered and axes[second].ordered:
         fine = axes[first].groups(FINE_GROUPS, 0.0, rows).edges, axes[second].groups(FINE_GROUPS, 0.0, rows).edges
-    tables = [table.as_pair] if coarse is None or coarse is table else [table.as_pair, coarse.as_pair]
-    pair = estimate_pair(tables, rows, fine, table.facts)
+    tables = [table] if coarse is None or coarse is table else [table, coarse]
+    pair = estimate_pair(tables, rows, fine)
     return Edge(first=first, second=second, given=(), copula=pair.copula, family=pair.family, tau=pair.tau)
 
 

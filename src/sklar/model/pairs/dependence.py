@@ -12,19 +12,20 @@ import numpy as np
 from sklar.arrays import Floats
 from sklar.model.pairs.hints import gaussian_cells
 from sklar.model.pairs.nulls import nulls_together
-from sklar.model.pairs.posterior import PairFacts, PairTable, keep_possible
+from sklar.model.pairs.posterior import keep_possible
+from sklar.model.pairs.tables import MeasuredTable
 
 
-def estimate_dependence(table: PairTable, rows: float, facts: PairFacts) -> float:
+def estimate_dependence(table: MeasuredTable, rows: float) -> float:
     """Estimate the mutual information of two columns in nats; 0 where the table is consistent with independence."""
-    masses = np.diff(table.edges1), np.diff(table.edges2)
-    prior = np.outer(*masses) if table.hint is None else gaussian_cells(*table.edges, table.hint.corr, facts.tops)[0]
-    prior = np.maximum(prior + nulls_together(facts.nulls, masses) / rows, 0.0)
-    if facts.possible is not None:
-        prior = keep_possible(prior, facts.possible, masses)
-    residual = table.observed / rows - prior
+    masses, possible = table.masses, table.possible
+    prior = np.outer(*masses) if table.hint is None else gaussian_cells(*table.edges, table.hint.corr, table.tops)[0]
+    prior = np.maximum(prior + nulls_together(table.nulls, masses) / rows, 0.0)
+    if possible is not None:
+        prior = keep_possible(prior, possible, masses)
+    residual = table.possible_counts / rows - prior
     found = np.maximum(prior + shrink_singular_values(residual, table.sigma / rows), 0.0)
-    found = found if facts.possible is None else np.where(facts.possible > 0, found, 0.0)
+    found = found if possible is None else np.where(possible > 0, found, 0.0)
     return mutual_information(found / found.sum()) if found.sum() > 0 else 0.0
 
 

@@ -20,11 +20,12 @@ from functools import reduce
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.model.axis import NO_NULLS, UNIFORM_MARGIN, Tops, interval_of
+from sklar.model.axis import UNIFORM_MARGIN, interval_of
 from sklar.model.pairs.copula import Checkerboard, checkerboard, fit_margins, kendall_tau
 from sklar.model.pairs.families import cell_masses, fit_family
-from sklar.model.pairs.hints import Hint, Pair, gaussian_cells
-from sklar.model.pairs.nulls import NullExcess, nulls_together
+from sklar.model.pairs.hints import Pair, gaussian_cells
+from sklar.model.pairs.nulls import nulls_together
+from sklar.model.pairs.tables import MeasuredTable
 from sklar.model.posterior import GridTable, estimate_on_grid, margins_of_grid
 
 MIN_STRENGTH = 1.0
@@ -35,50 +36,6 @@ this number here, since noise that is taken for information twice remains. Witho
 2% on half of 13 tables."""
 MIN_PRIOR_MASS = 1e-15
 """Prior mass of cells that are possible but that the prior mean leaves empty, so that tables can fill them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairTable:
-    """A measured table of two columns: noisy counts on intervals of their axes.
-
-    Attributes:
-        observed: Noisy counts; 0 in cells that public rules exclude.
-        sigma: Standard deviation of the noise of a count.
-        edges1: Ends of the intervals of the first axis.
-        edges2: Ends of the intervals of the second axis.
-        hint: A measurement of the correlation from score sums, or None.
-        dimensions: Number of dimensions that carry noise; None if every cell does.
-    """
-
-    observed: Floats
-    sigma: float
-    edges1: Floats
-    edges2: Floats
-    hint: Hint | None = None
-    dimensions: int | None = None
-
-    @property
-    def edges(self) -> Pair:
-        """Ends of the intervals of both axes."""
-        return self.edges1, self.edges2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairFacts:
-    """What is known about a pair beside its tables.
-
-    Attributes:
-        tops: Where values end and nulls begin on each axis.
-        nulls: The measured number of joint nulls beyond chance, or None.
-        possible: The part of each cell of the first table in which public rules allow rows; None if that is all.
-    """
-
-    tops: Tops = NO_NULLS
-    nulls: NullExcess | None = None
-    possible: Floats | None = None
-
-
-NOTHING_KNOWN = PairFacts()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,30 +57,27 @@ class PairEstimate:
         return kendall_tau(self.copula)
 
 
-def estimate_pair(
-    tables: Sequence[PairTable], rows: float, fine: Pair | None = None, facts: PairFacts = NOTHING_KNOWN
-) -> PairEstimate:
+def estimate_pair(tables: Sequence[MeasuredTable], rows: float, fine: Pair | None = None) -> PairEstimate:
     """Estimate the distribution of two columns from all measured tables of the pair.
 
     Args:
-        tables: The measured tables; the first one is the finest, and the one that families are fitted to.
+        tables: The measured tables; the first one is the finest. Families are fitted to it, and it has what else is
+            known about the pair: joint nulls, a correlation, impossible cells.
         rows: The (noisy) number of rows.
         fine: Ends of further intervals of two ordered axes, to carry the shape of a family inside the tables' cells;
             None for columns without an order.
-        facts: What else is known about the pair.
     """
     first = tables[0]
     cuts = [table.edges for table in tables] + ([] if fine is None else [fine])
     grid = reduce(merge_edges, [cut[0] for cut in cuts]), reduce(merge_edges, [cut[1] for cut in cuts])
     masses = np.diff(grid[0]), np.diff(grid[1])
-    prior, family = _prior_mean(first, rows, grid, facts, has_order=fine is not None)
-    prior = np.maximum(prior + nulls_together(facts.nulls, masses) / rows, 0.0)
-    if facts.possible is None:
+    prior, family = _prior_mean(first, rows, grid, has_order=fine is not None)
+    prior = np.maximum(prior + nulls_together(first.nulls, masses) / rows, 0.0)
+    if first.possible is None:
         prior = np.maximum(prior, MIN_PRIOR_MASS)
     else:
         row, column = _find_cells(first, grid)
-        part = facts.possible[row][:, column]
-        prior = keep_possible(prior, part, masses)
+        prior = keep_possible(prior, first.possible[row][:, column], masses)
     seen = [_on_grid(table, rows, grid) for table in tables]
     margins = margins_of_grid(prior.shape, *masses)
     mass = estimate_on_grid(prior / prior.sum(), seen, margins, MIN_STRENGTH, caution=VARIANCE_FACTOR)
@@ -135,27 +89,26 @@ def keep_possible(prior: Floats, possible: Floats, masses: Pair) -> Floats:
     return np.where(possible > 0, fit_margins(prior * possible, *masses), 0.0)
 
 
-def _prior_mean(table: PairTable, rows: float, grid: Pair, facts: PairFacts, *, has_order: bool) -> tuple[Floats, str]:
+def _prior_mean(table: MeasuredTable, rows: float, grid: Pair, *, has_order: bool) -> tuple[Floats, str]:
     """Return the prior mean of the cells of the grid, and its family."""
     if has_order:
-        together = nulls_together(facts.nulls, (np.diff(table.edges1), np.diff(table.edges2)))
-        counts = table.observed - together
-        member = fit_family(counts, table.sigma, rows, table.edges, table.hint, facts.tops)
+        counts = table.possible_counts - nulls_together(table.nulls, table.masses)
+        member = fit_family(counts, table.sigma, rows, table.edges, table.hint, table.tops)
         if member is not None:
-            return cell_masses(member, *grid, facts.tops), member.name
+            return cell_masses(member, *grid, table.tops), member.name
     if table.hint is not None:
-        return gaussian_cells(*grid, table.hint.corr, facts.tops)[0], "checkerboard"
+        return gaussian_cells(*grid, table.hint.corr, table.tops)[0], "checkerboard"
     return np.outer(np.diff(grid[0]), np.diff(grid[1])), "checkerboard"
 
 
-def _on_grid(table: PairTable, rows: float, grid: Pair) -> GridTable:
+def _on_grid(table: MeasuredTable, rows: float, grid: Pair) -> GridTable:
     row, column = _find_cells(table, grid)
-    cells = (row[:, None] * table.observed.shape[1] + column).ravel()
+    cells = (row[:, None] * table.counts.shape[1] + column).ravel()
     variance = (table.sigma / rows) ** 2
-    return GridTable(cells=cells, observed=table.observed / rows, variance=variance, dimensions=table.dimensions)
+    return GridTable(cells=cells, observed=table.possible_counts / rows, variance=variance, dimensions=table.dimensions)
 
 
-def _find_cells(table: PairTable, grid: Pair) -> tuple[np.ndarray, np.ndarray]:
+def _find_cells(table: MeasuredTable, grid: Pair) -> tuple[np.ndarray, np.ndarray]:
     """Return the row and the column of a table that the intervals of a finer grid lie in."""
     row, column = (interval_of(e, (g[1:] + g[:-1]) / 2) for e, g in zip(table.edges, grid, strict=True))
     return row, column

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
 from sklar.model.axis import Scale, cells_at
 from sklar.model.pairs.interactions import noisy_dimensions
+from sklar.model.pairs.tables import TableContent
 from sklar.model.posterior import Comparison, estimate_strength, sweep_tables, table_offsets
-
-TableContent = Literal["counts", "interaction", "derived"]
-"""What of a table was measured: all its counts; its interactions, with margins put in from elsewhere; or
-other numbers, from which it was made."""
 
 MAX_TABLE_CELLS = 65_535
 """Cells a table may have to take part; particles carry 16-bit cell numbers."""

@@ -11,7 +11,7 @@ from sklar.arrays import Floats
 from sklar.model.axis import interval_of
 from sklar.model.pairs.copula import ClassPairs, GaussianPair, IndependentPair, gaussian_density
 from sklar.model.pairs.families import PARAMETER_PRICE
-from sklar.model.pairs.posterior import PairTable
+from sklar.model.pairs.tables import MeasuredTable
 from sklar.model.vine.sampling import draw_levels, transform
 from sklar.model.vine.vine import Edge, EdgeCandidate, Vine, candidates, maximum_spanning_tree, sampling_order
 
@@ -39,7 +39,7 @@ class EdgeGuess:
 
 
 NO_EDGE = EdgeGuess(corr=0.0, variance=np.inf, gain=0.0)
-Tables = Mapping[tuple[int, int], PairTable]
+Tables = Mapping[tuple[int, int], MeasuredTable]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -173,7 +173,8 @@ def _guess(
     table = tables.get((low, high))
     if table is None:
         return NO_EDGE
-    cell = particles.place(low, table.edges1) * (len(table.edges2) - 1) + particles.place(high, table.edges2)
+    edges1, edges2 = table.edges
+    cell = particles.place(low, edges1) * (len(edges2) - 1) + particles.place(high, edges2)
     x, y = particles.uniforms.score(edge.first, edge.given), particles.uniforms.score(edge.second, edge.given)
     if number is None:
         return fit_correlation(cell, x, y, table, rows, particles.weights)
@@ -182,7 +183,7 @@ def _guess(
 
 
 def fit_correlation(
-    cell: np.ndarray, x: np.ndarray, y: np.ndarray, table: PairTable, rows: float, weights: Floats | None = None
+    cell: np.ndarray, x: np.ndarray, y: np.ndarray, table: MeasuredTable, rows: float, weights: Floats | None = None
 ) -> EdgeGuess:
     """Fit a Gaussian pair copula of two conditional uniforms to a released table of their columns.
 
@@ -192,7 +193,7 @@ def fit_correlation(
     the cell of the table that each particle falls in, x and y the normal scores of its two conditional uniforms; the
     weights of particles have mean one.
     """
-    observed = table.observed.ravel()
+    observed = table.possible_counts.ravel()
     size = len(observed)
 
     def predicted(corr: float) -> np.ndarray:
