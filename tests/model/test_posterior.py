@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import minimize
 
 from sklar.model.posterior import (
-    SIGNIFICANT_SIGMAS,
     Comparison,
     GridTable,
     estimate_on_grid,
@@ -13,6 +12,7 @@ from sklar.model.posterior import (
     margins_of_grid,
     move_to_tables,
 )
+from sklar.model.significance import critical_deviations
 
 RNG = np.random.default_rng(5)
 PRIOR = RNG.dirichlet(np.ones(12)).reshape(3, 4)
@@ -82,7 +82,7 @@ def test_fewer_noisy_dimensions_leave_more_to_explain():
 
 def strength_if_significant(observed, variance):
     own = np.full(8, 1 / 8)
-    return estimate_strength([Comparison(own, observed, variance, 8)], 0.0, SIGNIFICANT_SIGMAS, np.inf)
+    return estimate_strength([Comparison(own, observed, variance, 8)], 0.0, critical_deviations(), np.inf)
 
 
 def test_noise_alone_is_not_significant_and_clearer_tables_are_trusted_more():

@@ -27,6 +27,7 @@ from sklar.model.kept import keep_values
 from sklar.model.linked import LinkedModel
 from sklar.model.margins.margin import Margin
 from sklar.model.protocol import TableModel
+from sklar.model.significance import critical_deviations
 from sklar.release.agreements import Agreements
 from sklar.release.measurements import FoundLabels, Request
 from sklar.schema.coordinates import Same, View, views_of
@@ -41,8 +42,6 @@ KEPT = "values kept"
 KEPT_SHARE = 0.1
 """What that step has of the allowance, in the units of TABLE_SHARES: of 545 persons at epsilon 2, shares of seven
 columns are then within 0.1 19 times of 20; half as much makes that 0.14."""
-MIN_GAIN_SIGMAS = 2.0
-"""Standard errors by which a measured share must exceed that of the model for values to be copied."""
 MEAN_OF_ABSOLUTE = math.sqrt(2 / math.pi)
 """Mean absolute value of Gaussian noise of standard deviation 1."""
 KEPT_SIMULATED_ROWS = 20_000
@@ -203,12 +202,12 @@ def with_kept_values(model: TableModel, view: View, part: Evidence[Any]) -> Tabl
     query, rows, names = measured[0].query, model.rows_estimate, view.by.schema.modelled
     assert isinstance(query, Agreements)
     drawn = model.simulate(KEPT_SIMULATED_ROWS, part.setting.generator())
-    pairs: dict[tuple[int, int], float] = {}
+    pairs, limit = dict[tuple[int, int], float](), critical_deviations(len(query.first))
     for before, after, count in zip(query.first, query.second, measured[0].values, strict=True):
         places = names.index(before), names.index(after)
         by_model = float(np.mean(drawn[:, places[0]] == drawn[:, places[1]]))
         share = min(max(float(count) / rows, 0.0), 1.0)
-        if by_model < 1.0 and share - by_model > MIN_GAIN_SIGMAS * measured[0].sigma / rows:
+        if by_model < 1.0 and share - by_model > limit * measured[0].sigma / rows:
             pairs[places] = (share - by_model) / (1.0 - by_model)
     return keep_values(model, pairs)
 

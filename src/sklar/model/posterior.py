@@ -27,9 +27,6 @@ from sklar.arrays import Floats
 
 MAX_STRENGTH = 1e5
 """Largest strength of a prior: tables that agree with it to this extent do not move it visibly."""
-SIGNIFICANT_SIGMAS = 3.0
-"""Standard deviations by which a table must contradict the rest to be trusted more than other tables. With 6 a rule of
-three columns that holds in 60% of rows is missed at epsilon 0.5; with 3 no table of Adult or compas is chosen."""
 GRID_SWEEPS, GRID_TOLERANCE = 60, 1e-5
 """Largest number of sweeps over the tables of a grid, and the mean change of mass at which they end."""
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from sklar.errors import UsageError
 from sklar.model.margins.margin import Margin
+from sklar.model.significance import critical_deviations
 from sklar.pipeline.model_file import Stored
 from sklar.release.counts import Counts
 from sklar.release.measurements import Choice, FoundLabels, Measurement, Recorded, Release
@@ -17,8 +18,6 @@ from sklar.schema.columns import Boolean, Column, Labels
 from sklar.schema.grid import from_ticks
 from sklar.schema.numbers import Datetime, Integer, Real
 
-NULL_SIGMAS = 2.0
-"""Standard deviations of noise above which a count is detected (one-sided level 1 in 40)."""
 NOT_MARGINS = ("rows", "digits", "round numbers")
 """Steps that count single columns, but not cell by cell."""
 
@@ -149,8 +148,8 @@ def _margin(name: str, column: Column, margin: Margin) -> dict[str, Any]:
 def _unseen(stored: Stored, name: str, column: Column) -> dict[str, Any]:
     """Return the smallest shares that can be detected, from the noise of a column's histograms alone.
 
-    Nulls are in one known cell, which needs NULL_SIGMAS of the pooled noise; a tail may be in any cell, and the largest
-    of k draws of noise is at about sqrt(2 ln k) standard deviations. Below that the model depends on its priors.
+    Nulls are in one known cell, whose count must exceed its pooled noise significantly; a tail may be in any cell.
+    Below that the model depends on its priors.
     """
     of_column = (
         [x for x in step.releases if isinstance(x, Measurement) and _is_histogram(x, name)]
@@ -162,8 +161,8 @@ def _unseen(stored: Stored, name: str, column: Column) -> dict[str, Any]:
         return {}
     sigma = sum(max(release.noise.std, 1e-9) ** -2.0 for release in seen) ** -0.5
     cells, rows = max(release.values.size for release in seen), max(stored.model.rows_estimate, 1)
-    shares = {"null": NULL_SIGMAS} if column.null_code is not None else {}
-    shares |= {"tail": (2.0 * np.log(cells)) ** 0.5 + 1.0} if column.numeric else {}
+    shares = {"null": critical_deviations()} if column.null_code is not None else {}
+    shares |= {"tail": critical_deviations(cells)} if column.numeric else {}
     return {"unseen": {what: min(float(sigmas * sigma / rows), 1.0) for what, sigmas in shares.items()}}
 
 

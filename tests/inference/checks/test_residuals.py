@@ -7,9 +7,10 @@ import pytest
 
 from sklar.accounting.noise import Noise, NoiseKind
 from sklar.arrays import Floats
-from sklar.inference.checks.residuals import MAX_FALSE_ALARM_RATE, compute_residuals, reject_by_holm
+from sklar.inference.checks.residuals import compute_residuals, reject_by_holm
 from sklar.inference.columns import RowCount
 from sklar.model.pairs.interactions import centred
+from sklar.model.significance import FALSE_ALARM_RATE
 from sklar.release.counts import Counts, Interaction
 from sklar.release.measurements import Measurement
 from sklar.sample.rng import generator
@@ -60,9 +61,9 @@ def test_the_table_that_the_model_contradicts_is_named_among_many(interaction: b
 
 
 def test_holm_rejects_step_by_step() -> None:
-    assert reject_by_holm([0.001, 0.004, 0.9], MAX_FALSE_ALARM_RATE) == {0, 1}
-    assert reject_by_holm([0.004, 0.9, 0.004], MAX_FALSE_ALARM_RATE) == set()
-    assert reject_by_holm([], MAX_FALSE_ALARM_RATE) == set()
+    assert reject_by_holm([0.001, 0.004, 0.9], FALSE_ALARM_RATE) == {0, 1}
+    assert reject_by_holm([0.004, 0.9, 0.004], FALSE_ALARM_RATE) == set()
+    assert reject_by_holm([], FALSE_ALARM_RATE) == set()
 
 
 def margin(counts: Floats, kind: NoiseKind, scale: float, rng: np.random.Generator) -> Measurement:

@@ -32,10 +32,9 @@ from sklar.inference.tables import all_tables, group_masses, is_interaction, mea
 from sklar.model.kept import copied_margins
 from sklar.model.linked import LinkedModel
 from sklar.model.margins.margin import Margin
+from sklar.model.significance import FALSE_ALARM_RATE
 from sklar.release.measurements import Measurement
 
-MAX_FALSE_ALARM_RATE = 0.01
-"""Maximum probability that any table is reported although the rows come from the model."""
 MIN_SAMPLING_VARIANCE = 1.0
 """Lower bound of a cell's sampling variance: cells the model leaves empty would invalidate the normal approximation."""
 MAX_MARGIN_SHIFT = 0.1
@@ -99,7 +98,7 @@ def compute_residuals(
         if not is_interaction(table):
             p_value = min(2.0 * min(p_value, _largest_cell(table, share, pooled, known, drawn)), 1.0)
         found.append((total / mean, p_value))
-    bad = reject_by_holm([p for _, p in found], MAX_FALSE_ALARM_RATE)
+    bad = reject_by_holm([p for _, p in found], FALSE_ALARM_RATE)
     moved = [None] * len(tables) if shifts is None else shifts
     return tuple(
         Residual(

@@ -12,7 +12,8 @@ from sklar.arrays import Floats
 from sklar.methods.vine.axes import VineAxis
 from sklar.model.pairs.interactions import centred
 from sklar.model.pairs.tables import MeasuredTable
-from sklar.model.posterior import SIGNIFICANT_SIGMAS, Comparison, estimate_strength
+from sklar.model.posterior import Comparison, estimate_strength
+from sklar.model.significance import critical_deviations
 from sklar.model.vine.calibration import (
     EMPTY_CELL_LOG_WEIGHT,
     MAX_TABLE_CELLS,
@@ -185,7 +186,7 @@ def _significant_strengths(
     One strength for all comes from tables of pairs; a rule of three columns that the vine knows nothing of would be
     ignored with it.
     """
-    raised = strengths.copy()
+    raised, deviations = strengths.copy(), critical_deviations(sum(len(table.parts) > 1 for table in draft.tables))
     for k, (table, cell) in enumerate(zip(draft.tables, cells, strict=True)):
         if len(table.parts) > 1:
             own = np.bincount(cell, weights, len(table.observed)).astype(np.float64)
@@ -193,7 +194,7 @@ def _significant_strengths(
             seen = Comparison(
                 own[cells_seen], table.observed[cells_seen], table.variance, noisy_cells(draft.partitions, table)
             )
-            raised[k] = min(raised[k], estimate_strength([seen], 0.0, SIGNIFICANT_SIGMAS, np.inf))
+            raised[k] = min(raised[k], estimate_strength([seen], 0.0, deviations, np.inf))
     return raised if np.any(raised < strengths) or _has_three_columns(draft.tables[0]) else None
 
 

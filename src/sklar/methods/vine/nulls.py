@@ -11,9 +11,7 @@ from sklar.methods.vine.axes import VineAxis
 from sklar.model.pairs.grouping import Groups
 from sklar.model.pairs.nulls import NullExcess, read_null_excess
 from sklar.model.pairs.tables import MeasuredTable
-
-SIGNIFICANT_SIGMAS = 2.0
-"""The model is calibrated to nulls together of pairs whose number is above this many standard deviations."""
+from sklar.model.significance import critical_deviations
 
 
 def link_nulls(pairs: Sequence[MeasuredTable], rows: float) -> tuple[MeasuredTable, ...]:
@@ -34,11 +32,11 @@ def link_again(fine: Sequence[MeasuredTable], pairs: Sequence[MeasuredTable], ro
 def null_tables(
     axes: Sequence[VineAxis], pairs: Sequence[MeasuredTable], fine: Sequence[MeasuredTable], rows: float
 ) -> list[MeasuredTable]:
-    """Return tables of two by two cells, value or null, of the pairs whose nulls clearly come together, to calibrate
+    """Return tables of two by two cells, value or null, of the pairs with significantly many joint nulls, to calibrate
     to."""
     known = {t.pair: t.nulls for t in (*pairs, *fine) if t.nulls is not None}
-    groups = [_null_groups(axis) for axis in axes]
-    clear = {pair: one for pair, one in known.items() if one.expected > SIGNIFICANT_SIGMAS * np.sqrt(one.variance)}
+    groups, limit = [_null_groups(axis) for axis in axes], critical_deviations(len(known))
+    clear = {pair: one for pair, one in known.items() if one.expected > limit * np.sqrt(one.variance)}
     return [_two_by_two(pair, (groups[pair[0]], groups[pair[1]]), one, rows) for pair, one in clear.items()]
 
 

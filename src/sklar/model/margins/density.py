@@ -31,11 +31,10 @@ from sklar.model.margins.nulls import expected_missing
 from sklar.model.margins.prior import POLYNOMIAL_STDS, DensityAxis, DensityKind, smooth
 from sklar.model.margins.tails import with_tails
 from sklar.model.margins.transforms import clip_and_normalize
+from sklar.model.significance import critical_deviations
 
 MAX_CHAIN_CELLS = 400
 """Longer ordered columns are treated as unordered: the solver is cubic in the cells."""
-SIGNIFICANT_SIGMAS = 3.0
-"""A cell that may well be empty (`other`) gets mass only if its count exceeds this many standard deviations."""
 _MAX_EVIDENCE_LOSS = 6.0
 """A scan over strengths stops once the log evidence is this far below its best."""
 _STRENGTHS = {
@@ -179,10 +178,12 @@ def _on_axis(support: CellSupport, axis: DensityAxis) -> CellSupport:
 
 
 def _cells_to_keep(observations: Sequence[Observation], k: int, rare: Mask | None) -> Mask:
+    """Return all cells but those that may well be empty (`other`) and whose counts are not significant."""
     if rare is None or not rare.any() or rare.all():
         return np.ones(k, dtype=bool)
     counts, sigma = seen_alone(observations, k)
-    return ~rare | (counts > SIGNIFICANT_SIGMAS * np.where(np.isfinite(sigma), sigma, 0.0))
+    limit = critical_deviations(int(rare.sum()))
+    return ~rare | (counts > limit * np.where(np.isfinite(sigma), sigma, 0.0))
 
 
 def _restrict(seen: Observation, keep: Mask) -> Observation:

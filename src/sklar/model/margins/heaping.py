@@ -16,11 +16,10 @@ from sklar.arrays import Floats
 from sklar.model.margins.bins import numbers_weigh
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.units import UnitSearch, base_unit, digits_of
+from sklar.model.significance import critical_deviations
 from sklar.schema.grid import Grid
 from sklar.schema.numbers import Integer, Real
 
-MIN_CHI_SQUARE_GAIN = 14.0
-"""Chi-square that a heap must explain: of 16 units without any, one passes by chance in 300 columns."""
 MIN_UNIT_SHARE = 0.02
 """Smallest part of the numbers that gets a unit."""
 MAX_HEAPING_UNITS = 4
@@ -124,6 +123,7 @@ def find_heaping(
     counted = np.asarray(counts[: search.classes], dtype=np.float64)
     spread = np.sqrt(sigma**2 + np.maximum(counted, 0.0) + (RELATIVE_MODEL_ERROR * counted) ** 2)
     chosen, (left, parts) = [0], _fit(expected, [0], counted, spread, rows)
+    gain = critical_deviations(len(units)) ** 2  # chi-square of one more part, which cannot be negative
     while len(chosen) <= MAX_HEAPING_UNITS:
         tried = {
             place: _fit(expected, [*chosen, place], counted, spread, rows)
@@ -132,7 +132,7 @@ def find_heaping(
         }
         tried = {place: fit for place, fit in tried.items() if fit[1][-1] >= MIN_UNIT_SHARE}
         best = min(tried, key=lambda place: tried[place][0], default=None)
-        if best is None or left - tried[best][0] < MIN_CHI_SQUARE_GAIN:
+        if best is None or left - tried[best][0] < gain:
             break
         chosen, (left, parts) = [*chosen, best], tried[best]
     return dict(sorted((units[place - 1], float(part)) for place, part in zip(chosen, parts, strict=True) if place))

@@ -17,10 +17,8 @@ import numpy as np
 
 from sklar.arrays import Floats, Ints, Mask
 from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation, seen_alone
+from sklar.model.significance import critical_deviations
 
-EXTRA_SIGMAS = 1.0
-"""A cell is clearly occupied if its count exceeds (sqrt(2 ln cells) + this) standard deviations of its noise: lower
-bars keep more of thin tails, and more of what is noise."""
 TAIL_ENDS = np.geomspace(0.1, 16.0, 18)
 """Where a tail may end, in extents of the bulk: distances from its median to its edge."""
 USUAL_END, END_SPREAD = 2.0, 0.7
@@ -82,7 +80,7 @@ def with_tails(support: CellSupport, observations: Sequence[Observation], total:
 
 def clearly_occupied(support: CellSupport, observations: Sequence[Observation], chain: Ints) -> Mask:
     """Return which chained cells exceed the noise, alone or, where a bin holds several, as the best of them."""
-    limit = np.sqrt(2.0 * np.log(max(len(chain), 1))) + EXTRA_SIGMAS
+    limit = critical_deviations(len(chain))
     counts, sigma = seen_alone(observations, len(support.width))
     z = np.where(np.isfinite(sigma), counts / np.where(np.isfinite(sigma), sigma, 1.0), 0.0)
     clear = z > limit

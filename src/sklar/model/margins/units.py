@@ -10,6 +10,7 @@ from math import floor, log10
 import numpy as np
 
 from sklar.arrays import Floats, Ints, Mask
+from sklar.model.significance import critical_deviations
 from sklar.schema.columns import Column
 from sklar.schema.grid import Grid, has_multiples
 from sklar.schema.numbers import Integer, Real
@@ -27,8 +28,6 @@ LEAST_MULTIPLES, LEAST_IN_CELLS = 10, 100
 cells hold several: else they may lie in few cells by chance. (Whole numbers and digits are sought in any case.)"""
 MAX_EXACT_FLOAT = 2.0**53
 """Numbers beyond this are not searched: float64 has no units left."""
-MIN_DEVIATIONS = 3.0
-"""Counts within this many standard deviations of the noise may be nothing."""
 MIN_MULTIPLES_RATIO = 3.0
 """Multiples of the unit found must exceed what could hide in the noise by this factor. A larger factor finds
 fewer units: of loans in hundreds (5,960 rows at epsilon 1, noise of a count 90) 3 finds all and 5 half."""
@@ -69,10 +68,10 @@ class UnitSearch:
         Other numbers must be so few that noise alone, or one number in a hundred, explains their count; and the
         multiples that all the noise could hide is a small part of them.
         """
-        counted = counts[: self.classes]
+        counted, limit = counts[: self.classes], critical_deviations(len(self.units))
         for unit, common, inside in reversed(list(zip(self.units, self.common, self.holds.T, strict=True))):
             multiples, others = float(counted[inside].sum()), float(counted[~inside].sum())
-            doubt, hidden = (MIN_DEVIATIONS * sigma * float(np.sqrt(np.sum(bins))) for bins in (inside, ~inside))
+            doubt, hidden = (limit * sigma * float(np.sqrt(np.sum(bins))) for bins in (inside, ~inside))
             if (
                 common
                 and multiples - doubt > MIN_MULTIPLES_RATIO * hidden

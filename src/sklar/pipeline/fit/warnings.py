@@ -11,12 +11,11 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.arrays import Ints
 from sklar.errors import NewMomentWarning, NoSignalWarning, WeakPromiseWarning, warn_user
+from sklar.model.significance import critical_deviations
 from sklar.release.counts import Counts
 from sklar.release.measurements import Measurement, Recorded, Release
 from sklar.schema.prior import PublicPrior
 
-MIN_TOTAL_SIGMAS = 3.0
-"""A histogram is significant if its total is this number of standard deviations above zero."""
 LARGE_EPSILON = 10.0
 """Above this a single person may be e^10, about 22,000, times as likely to have caused an output as not."""
 COPY_STDS = 4.0
@@ -38,7 +37,8 @@ def weak_margins(recorded: Iterable[Recorded]) -> tuple[tuple[str, ...], int]:
     for step in recorded:
         for release in step.releases:
             if _is_histogram(release) and release.values.size > 1:
-                significant = release.values.sum() > MIN_TOTAL_SIGMAS * release.noise.std * np.sqrt(release.values.size)
+                noise = release.noise.std * np.sqrt(release.values.size)
+                significant = release.values.sum() > critical_deviations() * noise
                 name = release.query.columns[0]
                 found[name] = found.get(name, False) or bool(significant)
     return tuple(name for name, significant in found.items() if not significant), len(found)

@@ -15,13 +15,12 @@ from sklar.inference.columns import RowCount
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.tables import group_masses, measured_part, partitions_of
 from sklar.model.margins.margin import Margin
+from sklar.model.significance import FALSE_ALARM_RATE
 from sklar.model.vine.intervals import half_width
 from sklar.pipeline.public_report.columns import axis_ticks, group_label
 from sklar.release.measurements import Measurement
 from sklar.schema.table import Schema
 
-SIGNIFICANCE_LEVEL = 0.01
-"""A pair is significantly dependent if its p-value under independence, corrected for its number of tables, is below."""
 Ticks = tuple[tuple[float, str], ...]
 
 
@@ -82,11 +81,11 @@ def pair_findings(
             before = found[columns]
             p_value = min(1.0, 2.0 * min(before.p_value, doubt.p_value))
             bad = before.contradicts or checks[at].contradicts
-            found[columns] = replace(before, p_value=p_value, signal=p_value < SIGNIFICANCE_LEVEL, contradicts=bad)
+            found[columns] = replace(before, p_value=p_value, signal=p_value < FALSE_ALARM_RATE, contradicts=bad)
             continue
         found[columns] = PairFinding(
             columns=columns,
-            signal=doubt.p_value < SIGNIFICANCE_LEVEL,
+            signal=doubt.p_value < FALSE_ALARM_RATE,
             p_value=doubt.p_value,
             contradicts=checks[at].contradicts,
             error=errors.get((table.label, columns)),

@@ -15,7 +15,6 @@ from sklar.errors import UsageError
 from sklar.inference.checks.fission import ADDED_VARIANCE, Fission, score_by_fission
 from sklar.inference.checks.held_out import HeldOut
 from sklar.inference.checks.residuals import (
-    MAX_FALSE_ALARM_RATE,
     MAX_MARGIN_SHIFT,
     Residual,
     compute_margin_shifts,
@@ -25,6 +24,7 @@ from sklar.inference.checks.residuals import (
 from sklar.inference.errors_of_tables import ErrorScore
 from sklar.inference.fitted import Fitted
 from sklar.inference.tables import model_tables, shares_of_rows
+from sklar.model.significance import FALSE_ALARM_RATE
 from sklar.pipeline.accept import check_held_out
 from sklar.pipeline.inspection import flat_columns, inspect_model
 from sklar.pipeline.model_file import Stored, model_digest
@@ -185,7 +185,7 @@ def _report(
         columns=columns, pairs=pairs, checked=tuple(checked), errors=errors,
         held=held,
         accepted=stored.fit.get("accepted", {}), prior=stored.prior is not None,
-        false_alarms=MAX_FALSE_ALARM_RATE, max_shift=MAX_MARGIN_SHIFT, added=ADDED_VARIANCE, drawn=drawn,
+        false_alarms=FALSE_ALARM_RATE, max_shift=MAX_MARGIN_SHIFT, added=ADDED_VARIANCE, drawn=drawn,
         digest=model_digest(stored)[:16],
     )  # fmt: skip
 

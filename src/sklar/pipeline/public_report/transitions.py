@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from sklar.inference.fitted import Fitted
 from sklar.inference.linear_measurements import linear_measurements
 from sklar.model.linked import LinkedModel
+from sklar.model.significance import critical_deviations
 from sklar.model.vine.intervals import half_width
 from sklar.pipeline.public_report.pairs import PairFinding
 from sklar.release.agreements import Agreements
 from sklar.schema.coordinates import Same, views_of
 from sklar.schema.persons.linked import NEXT, PREVIOUS
 
-SIGNIFICANT_SIGMAS = 3.0
-"""Standard deviations of its noise above which a sum of products is significant evidence of dependence."""
 COVERAGE = 0.95
 
 
@@ -56,8 +55,6 @@ def hidden_transitions(fitted: Fitted, pairs: Sequence[PairFinding]) -> HiddenTr
 def _dependent(fitted: Fitted, pairs: Sequence[PairFinding]) -> set[frozenset[str]]:
     """Return the pairs of columns that a table or a sum of products shows to be dependent."""
     found = {frozenset(pair.columns) for pair in pairs if pair.signal}
-    return found | {
-        frozenset(one.columns)
-        for one in linear_measurements(fitted).linear
-        if one.place is not None and abs(float(one.values[0])) > SIGNIFICANT_SIGMAS * one.sigma
-    }
+    sums = [one for one in linear_measurements(fitted).linear if one.place is not None]
+    limit = critical_deviations(2 * len(sums))
+    return found | {frozenset(one.columns) for one in sums if abs(float(one.values[0])) > limit * one.sigma}
