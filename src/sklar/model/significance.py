@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-FALSE_ALARM_RATE = 0.01
+FALSE_ALARM_RATE = 0.005
 """Probability that noise alone passes any test of one family: all cells of a histogram, all pairs of a model, all
 tables of a report. A family is what one decision looks at together. A larger rate finds more of what is small, and more
-of what is noise."""
+of what is noise: with 0.01 cells in the tails of heavy-tailed columns are found that are empty (tail6: +2.2% error of
+pairs, +6% of margins); on eight other tables both rates are within their error of each other."""
 
 
 @lru_cache(maxsize=1024)

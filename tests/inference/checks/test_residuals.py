@@ -10,7 +10,6 @@ from sklar.arrays import Floats
 from sklar.inference.checks.residuals import compute_residuals, reject_by_holm
 from sklar.inference.columns import RowCount
 from sklar.model.pairs.interactions import centred
-from sklar.model.significance import FALSE_ALARM_RATE
 from sklar.release.counts import Counts, Interaction
 from sklar.release.measurements import Measurement
 from sklar.sample.rng import generator
@@ -61,9 +60,9 @@ def test_the_table_that_the_model_contradicts_is_named_among_many(interaction: b
 
 
 def test_holm_rejects_step_by_step() -> None:
-    assert reject_by_holm([0.001, 0.004, 0.9], FALSE_ALARM_RATE) == {0, 1}
-    assert reject_by_holm([0.004, 0.9, 0.004], FALSE_ALARM_RATE) == set()
-    assert reject_by_holm([], FALSE_ALARM_RATE) == set()
+    assert reject_by_holm([0.001, 0.004, 0.9], 0.01) == {0, 1}
+    assert reject_by_holm([0.004, 0.9, 0.004], 0.01) == set()
+    assert reject_by_holm([], 0.01) == set()
 
 
 def margin(counts: Floats, kind: NoiseKind, scale: float, rng: np.random.Generator) -> Measurement:
@@ -86,7 +85,7 @@ SMALL = RowCount(rows=432.0, sigma=6.0)
     ("kind", "scale"), [("gaussian", 13.0), ("gaussian", 0.7), ("laplace", 40.0), ("laplace", 2.0)]
 )
 def test_few_releases_of_a_true_model_name_any_table(kind: NoiseKind, scale: float) -> None:
-    """Of 300 releases of 30 margins each, with cells of all sizes, at most 1% name a table: 8 by chance at most."""
+    """Of 300 releases of 30 margins each, with cells of all sizes, at most 0.5% name a table: 8 by chance at most."""
     rng, alarms = generator(3), 0
     for _ in range(300):
         laws = [rng.dirichlet(np.full(int(size), 0.1)) for size in rng.choice([2, 8, 60], 30)]
