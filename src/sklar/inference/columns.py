@@ -17,7 +17,7 @@ posterior variance is part of the error: it is the uncertainty about a tail of a
 
 Within a cell nothing was counted, and rows follow the model. Rows in excess of the density of both neighbours may all
 have one unknown value (top-coded, censored). A priori such a point mass is as likely as none, every order of magnitude
-of its size m, from one row to all n, is as likely as any other, and it stands where the model puts rows of the cell.
+of its size m, from one row to all n, is as likely as any other, and it stands where the model puts numbers of the cell.
 With h' the deviation of h from its mean inside the cell, the error then has variance E(m^2) E(h'^2) and third moment
 E(m^3) E(h'^3), under the posterior of m given the excess.
 """
@@ -122,13 +122,22 @@ class ColumnEstimator:
     lumps: Floats
     rows: float
 
-    def estimate_means(self, functions: Floats) -> tuple[Floats, Floats, Floats]:
-        """Estimate means of functions of the base code (one line each), with error variances and third moments."""
+    def estimate_means(
+        self, functions: Floats, around: tuple[Floats, Floats] | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Estimate means of functions of a column, with error variances and third moments.
+
+        Args:
+            functions: The mean of each function (line) over the numbers of each base code.
+            around: The second and third central moments of the numbers of each base code; zero if not given.
+        """
         cells = len(self.body) + sum(len(tail.cells) for tail in self.tails)
         by_cell = np.stack([np.bincount(self.lookup, self.inside * line, cells) for line in functions])
         weights = by_cell[:, self.body] @ self.solved
         away = functions - by_cell[:, self.lookup]
-        within = [np.stack([np.bincount(self.lookup, self.inside * x**k, cells) for x in away]) for k in (2, 3)]
+        second, third = (0.0, 0.0) if around is None else around
+        moments = (away**2 + second, away**3 + 3 * away * second + third)
+        within = [np.stack([np.bincount(self.lookup, self.inside * x, cells) for x in lines]) for lines in moments]
         mean, third = weights @ self.observed, within[1] @ self.lumps[1]
         variance = weights**2 @ self.sigma**2 + within[0] @ self.lumps[0]
         for tail in self.tails:

@@ -127,7 +127,8 @@ def compute_one_step(
     divergence = max(f.divergence, TYPICAL_SQUARED_CORRELATION if unmeasured else 0.0)
     shift, noise, skew = f.mean, f.noise + divergence * left.var(axis=1), np.zeros(len(psi))
     for name, one in sums.items():
-        mean, variance, third = one.estimate_means(alone[name])
+        around = _moments_around(left, codes.columns[name], alone[name].shape[1]) if len(columns) == 1 else None
+        mean, variance, third = one.estimate_means(alone[name], around)
         shift, noise, skew = shift + mean, noise + variance, skew + third
     joint = _fit_additive(psi, codes, places, counts)[1].var(axis=1)
     explained = np.clip(1 - left.var(axis=1) / np.maximum(joint, 1e-300), 0.0, 1.0)
@@ -289,6 +290,13 @@ def _fit_additive(
             alone[name] += mean[:, bin_of]
             left -= mean[:, bin_of[inside[name]]]
     return alone, left
+
+
+def _moments_around(left: Floats, codes: np.ndarray, size: int) -> tuple[Floats, Floats]:
+    """Return the second and third moments of residuals (lines) of the rows of each base code."""
+    count = np.maximum(np.bincount(codes, minlength=size), 1)
+    second, third = (np.stack([np.bincount(codes, line**k, size) for line in left]) / count for k in (2, 3))
+    return second, third
 
 
 def _bins(codes: np.ndarray, place: Floats, fine: bool) -> Ints:

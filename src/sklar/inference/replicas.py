@@ -18,6 +18,7 @@ from sklar.counting.code_table import CodeTable, CountedTable
 from sklar.inference.fitted import Fitted
 from sklar.inference.simulated import SimulatedDoor
 from sklar.model.kept import copied_as_in
+from sklar.model.margins.margin import heaping_of
 from sklar.model.protocol import TableModel
 from sklar.sample.assemble import assemble
 from sklar.sample.decode import SampledTable, decode, decode_column
@@ -98,7 +99,7 @@ def draw_rows(mechanism: Mechanism, model: TableModel, rows: int, rng: np.random
     """Draw independent rows of a model; rows that break a rule are redrawn for a few rounds."""
     codes, by = model.simulate(rows, rng), mechanism.by
     for _ in range(RULE_REDRAW_ROUNDS if mechanism.schema.rules else 0):
-        table, bent = assemble(by, decode(by.schema, codes, rng), rng)
+        table, bent = assemble(by, decode(by.schema, codes, rng, heaping=heaping_of(model.margins)), rng)
         bad = np.flatnonzero(bent | ~rules_hold(mechanism.schema, table))
         if not len(bad):
             break
@@ -112,12 +113,15 @@ def directly_coded_columns(mechanism: Mechanism) -> set[str]:
 
 
 def decode_columns(mechanism: Mechanism, codes: CodeTable, columns: Sequence[str]) -> SampledTable:
-    """Decode the requested columns of the declared schema; positions inside cells are drawn with a fixed seed."""
-    by, rng = mechanism.by, substream(0, 0)
+    """Decode the requested columns of the declared schema, as in samples; places in cells are drawn with a fixed seed."""
+    by, rng, heaping = mechanism.by, substream(0, 0), heaping_of(mechanism.fitted.model.margins)
     if set(columns) <= directly_coded_columns(mechanism):
-        return {name: decode_column(by.schema[name], codes.columns[name], rng) for name in columns}
+        return {
+            name: decode_column(by.schema[name], codes.columns[name], rng, heaping=heaping.get(name, ()))
+            for name in columns
+        }
     matrix = np.column_stack([codes.columns[name] for name in by.schema.modelled])
-    return assemble(by, decode(by.schema, matrix, rng), rng)[0]
+    return assemble(by, decode(by.schema, matrix, rng, heaping=heaping), rng)[0]
 
 
 def _offset(index: int) -> int:

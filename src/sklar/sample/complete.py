@@ -16,11 +16,20 @@ import numpy as np
 from sklar.arrays import Floats, Ints, Mask
 from sklar.model.completing import MORE_PARTICLES, complete_accepted, complete_codes
 from sklar.model.conditioning import even_batches
-from sklar.model.margins.margin import Margin
+from sklar.model.margins.margin import Margin, heaping_of
 from sklar.model.proportion import in_proportion
 from sklar.model.protocol import UNKNOWN_CODE, Codes, TableModel
 from sklar.sample.assemble import assemble
-from sklar.sample.decode import SampledTable, Values, concatenate, decode, decode_missing, replace_rows, take
+from sklar.sample.decode import (
+    Heaping,
+    SampledTable,
+    Values,
+    concatenate,
+    decode,
+    decode_missing,
+    replace_rows,
+    take,
+)
 from sklar.sample.rules.computed import compute
 from sklar.sample.rules.every import rules_hold
 from sklar.schema.columns import Column
@@ -111,20 +120,21 @@ def _complete(
     undetermined = _undetermined(by, known)
     done = complete_codes(sampler, known.codes, rng, effort.particles)
     effective = done.effective / done.particles
-    table, good = _place(by, known, undetermined, done.codes, rng)
+    heaping = heaping_of(sampler.margins)
+    table, good = _place(by, heaping, known, undetermined, done.codes, rng)
     for particles in effort.searches:
         bad = np.flatnonzero(~good & (effective > 0))
         if not len(bad):
             break
 
         def accept(codes: Codes, rows: Ints, bad: Ints = bad) -> Mask:
-            return _place(by, known.take(bad[rows]), _taken(undetermined, bad[rows]), codes, rng)[1]
+            return _place(by, heaping, known.take(bad[rows]), _taken(undetermined, bad[rows]), codes, rng)[1]
 
         found = complete_accepted(sampler, known.codes[bad], rng, particles, accept)
         hit = np.flatnonzero(found.effective > 0)
         tried = np.repeat(bad[hit], DRAWS_PER_ROW)
         codes = np.repeat(found.codes[hit], DRAWS_PER_ROW, axis=0)
-        fresh, fits = _place(by, known.take(tried), _taken(undetermined, tried), codes, rng)
+        fresh, fits = _place(by, heaping, known.take(tried), _taken(undetermined, tried), codes, rng)
         met, first = np.unique(tried[fits], return_index=True)
         table = replace_rows(table, met, fresh, np.flatnonzero(fits)[first])
         good[met], effective[bad] = True, np.maximum(found.effective, 1e-9) / particles
@@ -136,10 +146,11 @@ def _taken(masks: Mapping[str, Mask], rows: Ints) -> dict[str, Mask]:
 
 
 def _place(
-    by: Coordinates, known: KnownCells, undetermined: Mapping[str, Mask], codes: Codes, rng: np.random.Generator
-) -> tuple[SampledTable, Mask]:
+    by: Coordinates, heaping: Mapping[str, Heaping], known: KnownCells, undetermined: Mapping[str, Mask], codes: Codes,
+    rng: np.random.Generator,
+) -> tuple[SampledTable, Mask]:  # fmt: skip
     """Decode rows and insert the known values; return also which rows agree with these and with the rules."""
-    drawn, adjusted = assemble(by, decode(by.schema, codes, rng), rng)
+    drawn, adjusted = assemble(by, decode(by.schema, codes, rng, heaping=heaping), rng)
     fits = ~adjusted
     for name, mask in undetermined.items():
         fits &= ~mask | (codes_of(by.declared[name], drawn[name]) == known.cells[name])

@@ -18,7 +18,16 @@ import numpy as np
 
 from sklar.arrays import Floats, Mask
 from sklar.errors import UsageError
-from sklar.sample.decode import CellPoints, Restriction, SampledTable, Values, Window, covered_widths, row_count
+from sklar.sample.decode import (
+    CellPoints,
+    Heaping,
+    Restriction,
+    SampledTable,
+    Values,
+    Window,
+    covered_shares,
+    row_count,
+)
 from sklar.schema.columns import Boolean, Column, Labels, Ordinal, parse_truth
 from sklar.schema.coordinates import linked_views
 from sklar.schema.grid import EPOCH, RESOLUTIONS, find_multiple_range, from_ticks, get_ratio, parse_time
@@ -37,12 +46,10 @@ class Condition:
     Attributes:
         allowed: For each base code, whether some value of its cell meets the condition.
         restriction: For numbers, the values inside the allowed cells that meet it.
-        share: For each base code, or for all, the share of its cell that meets it, relative to the largest share.
     """
 
     allowed: Mask
     restriction: Restriction | None = None
-    share: Floats | float = 1.0
 
 
 Conditions = Mapping[str, Condition]
@@ -90,9 +97,23 @@ def allowed_codes(schema: Schema, conditions: Conditions) -> dict[int, Mask]:
     return {schema.modelled.index(name): condition.allowed for name, condition in conditions.items()}
 
 
-def wanted_shares(schema: Schema, conditions: Conditions) -> dict[int, Floats]:
-    """Return the share of each base code that meets its condition, by position among the modelled columns."""
-    return {schema.modelled.index(name): np.where(c.allowed, c.share, 0.0) for name, c in conditions.items()}
+def wanted_shares(schema: Schema, conditions: Conditions, heaping: Mapping[str, Heaping]) -> dict[int, Floats]:
+    """Return the share of each base code that meets its condition, by position among the modelled columns.
+
+    Of numbers it is relative to the largest share: single numbers are a tiny part of their cells.
+    """
+    return {
+        schema.modelled.index(name): _met_shares(schema[name], condition, heaping.get(name, ()))
+        for name, condition in conditions.items()
+    }
+
+
+def _met_shares(column: Column, condition: Condition, heaping: Heaping) -> Floats:
+    shares = condition.allowed.astype(np.float64)
+    if condition.restriction is not None and isinstance(column, Number):
+        covered = covered_shares(column, condition.restriction, heaping)
+        shares[: column.grid.cells] *= covered / covered.max()
+    return shares
 
 
 def restrictions(conditions: Conditions) -> dict[str, Restriction]:
@@ -126,7 +147,7 @@ def _list_condition(name: str, column: Column, listed: Iterable[Any], allowed: M
         allowed[column.grid.code(np.array(points, dtype=column.grid.starts.dtype))] = True
         if not points:
             return Condition(allowed=allowed)
-        return _numeric(column, allowed, CellPoints(values=tuple(points)))
+        return Condition(allowed=allowed, restriction=CellPoints(values=tuple(points)))
     if isinstance(column, Labels):
         for value in listed:
             allowed[(*column.values, column.other).index(as_label(name, column, value))] = True
@@ -158,15 +179,7 @@ def within(name: str, column: Number, low: int | float, high: int | float) -> Co
 def _in_window(column: Number, window: Window) -> Condition:
     ends = column.grid.code(np.array([window.low, window.high], dtype=column.grid.starts.dtype))
     codes = np.arange(column.size)
-    return _numeric(column, (codes >= ends[0]) & (codes <= ends[1]), window)
-
-
-def _numeric(column: Number, allowed: Mask, limit: Restriction) -> Condition:
-    """Return a condition on numbers, with the share of each cell: codes are drawn by the mass of whole cells."""
-    part = covered_widths(column.grid, limit) / column.grid.widths
-    share = np.ones(column.size)
-    share[: column.grid.cells] = part / part.max()
-    return Condition(allowed=allowed, restriction=limit, share=share)
+    return Condition(allowed=(codes >= ends[0]) & (codes <= ends[1]), restriction=window)
 
 
 def holds(column: Column, condition: Condition, values: Values) -> Mask:

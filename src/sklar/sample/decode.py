@@ -99,33 +99,38 @@ class CellPoints:
 Restriction = Window | CellPoints
 
 
-def covered_widths(grid: Grid, limit: Restriction) -> Floats:
-    """Return how much of each cell a range or list of points covers, in the units of `grid.widths`."""
-    if isinstance(limit, CellPoints):
-        values = np.array(limit.values, dtype=grid.starts.dtype)
-        first = np.searchsorted(values, grid.starts, side="left")
-        one = 1.0 if grid.integer else np.spacing(np.abs(grid.starts))  # a point is one unit wide, as an atom is
-        return np.diff(first, append=len(values)) * one
-    inside = np.array([limit.low, limit.high], dtype=grid.starts.dtype)
-    whole, (low, high) = grid.widths, grid.code(inside)
-    part = np.where((np.arange(grid.cells) > low) & (np.arange(grid.cells) < high), whole, 0.0)
-    if low == high:
-        part[low] = _length(inside[0], limit.high, grid.integer)
-        return part
-    part[low] = _length(inside[0], grid.starts[low + 1].item(), grid.integer) - grid.integer
-    part[high] = _length(grid.starts[high].item(), limit.high, grid.integer)
-    return part
-
-
-def _length(first: int | float, last: int | float, integer: bool) -> float:
-    """Return the number of integers from first to last, or the length of an interval (at least one float spacing)."""
-    if integer:
-        return float(int(last) - int(first) + 1)
-    return max(float(last) - float(first), float(np.spacing(abs(first))))
-
-
 Heaping = tuple[tuple[float, float], ...]
 """Heaping at round numbers: (unit, share of the numbers that are multiples of it) pairs."""
+
+
+def covered_shares(column: Integer | Real | Datetime, limit: Restriction, heaping: Heaping = ()) -> Floats:
+    """Return the share of the numbers drawn in each cell that a range or list of points covers."""
+    grid, cells = column.grid, np.arange(column.grid.cells)
+    whole = _weigh_numbers(column, *_cell_ends(column, None), heaping)
+    if isinstance(limit, Window):
+        low, high = grid.code(np.array([limit.low, limit.high], dtype=grid.starts.dtype))
+        first, stop = _cell_ends(column, limit)
+        covered = (cells >= low) & (cells <= high)
+        inside = _weigh_numbers(column, first, np.maximum(stop, np.nextafter(first, np.inf)), heaping)
+    else:
+        points = np.array(limit.values, dtype=grid.starts.dtype)
+        code, first = grid.code(points), points.astype(np.float64)
+        covered = np.isin(cells, code)
+        one = _weigh_numbers(column, first, np.maximum(first + grid.integer, np.nextafter(first, np.inf)), heaping)
+        inside = np.bincount(code, one, grid.cells)
+    # A cell without a multiple holds the one nearest to its middle.
+    part = np.where(whole > 0, np.minimum(inside, whole) / np.where(whole > 0, whole, 1.0), 1.0)
+    return np.where(covered, part, 0.0)
+
+
+def _weigh_numbers(column: Integer | Real | Datetime, first: Floats, stop: Floats, heaping: Heaping) -> Floats:
+    """Return the weight of the numbers in each [first, stop): multiples of the column's unit, and of those of heaps."""
+    unit = None if isinstance(column, Datetime) else column.unit
+    rest = max(1.0 - sum(part for _, part in heaping), 0.0)
+    found = weigh_multiples(first, stop, unit) * rest
+    for one, part in heaping:
+        found = found + part * weigh_multiples(first, stop, Fraction(repr(one)))
+    return found
 
 
 def decode(
@@ -234,7 +239,7 @@ def move_to_round_numbers(
     return out
 
 
-def _cell_ends(column: Integer | Real, window: Window | None) -> tuple[Floats, Floats]:
+def _cell_ends(column: Integer | Real | Datetime, window: Window | None) -> tuple[Floats, Floats]:
     """Return the first value and the end of each cell inside the window."""
     grid, (low, high) = column.grid, column.span if window is None else (window.low, window.high)
     first = np.maximum(grid.starts.astype(np.float64), float(low))

@@ -13,6 +13,7 @@ from sklar.errors import UsageError
 from sklar.given_numbers import whole_number
 from sklar.model.conditioning import simulate_given
 from sklar.model.linked import LinkedModel
+from sklar.model.margins.margin import heaping_of
 from sklar.model.proportion import in_proportion
 from sklar.model.protocol import Codes, InParts, TableModel, joined
 from sklar.sample.assemble import assemble
@@ -168,7 +169,7 @@ def _draw_rows(
     by = fitted_coordinates(schema, (margin.column for margin in sampler.margins))
     sampler = in_proportion(sampler, by.schema.modelled, by.rows_of_person)
     wanted = on_coordinates(by, conditions)
-    heaping = {margin.column: margin.heaping for margin in sampler.margins if margin.heaping}
+    heaping = heaping_of(sampler.margins)
 
     def draw(count: int, first: bool = False) -> Drawn:
         nonlocal drawn, effective
@@ -196,7 +197,7 @@ def _codes(
         parts = _with_progress(sampler.rounded_parts(rows, rng), report)
         return joined(parts, rows, len(sampler.margins)), float(rows)
     if conditions:
-        found = simulate_given(sampler, rows, wanted_shares(schema, conditions), rng)
+        found = simulate_given(sampler, rows, wanted_shares(schema, conditions, heaping_of(sampler.margins)), rng)
     else:
         found = (sampler.simulate_rounded if rounded else sampler.simulate)(rows, rng), float(rows)
     report(rows)

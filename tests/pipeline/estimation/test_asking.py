@@ -255,3 +255,37 @@ def test_the_commands_answer_and_write_implicates(model: sklar.Model, tmp_path: 
     for wrong, said in (("mean(q)", "q"), ("mean(x", "mean(x"), ("__import__('os')", "import")):
         ended = CliRunner().invoke(app, ["estimate", path, wrong])
         assert ended.exit_code == 1 and said in ended.stderr and "Traceback" not in ended.stderr
+
+
+@pytest.fixture(scope="module")
+def rounded() -> sklar.Model:
+    """Returns a model of hours of which 30% are 37.5, and of incomes in thousands, in cells of several numbers."""
+    rng = generator(7)
+    hours = np.clip(30 + 10 * rng.standard_normal(20_000), 0, 81)
+    hours[rng.random(20_000) < 0.3] = 37.5
+    incomes = 1_000 * np.clip(rng.poisson(30, 20_000), 0, 400)
+    schema = sklar.Schema({"hours": sklar.Real(0, 81), "income": sklar.Integer(0, 400_000)})
+    return fit(pd.DataFrame({"hours": hours, "income": incomes}), schema, epsilon=2.0, delta=1e-6)
+
+
+@pytest.mark.parametrize(("text", "truth"), [("share(hours=37.5)", 0.3), ("share(income=30000)", 0.0726)])
+def test_a_single_number_has_the_share_that_rows_have(rounded: sklar.Model, text: str, truth: float) -> None:
+    name, number = text[6:-1].split("=")
+    drawn = rounded.sample(20_000, seed=1).to_pandas()
+    found, share = rounded.estimate(text), float(np.mean(drawn[name] == float(number)))
+    assert share == pytest.approx(truth, abs=0.03)
+    assert found.value == pytest.approx(share, abs=0.01)
+    assert abs(found.value - truth) < 4 * found.error
+
+
+def test_the_share_of_a_real_that_rows_never_have_is_refused(rounded: sklar.Model) -> None:
+    with pytest.raises(UsageError, match=r"'hours' was counted in ranges .* atoms"):
+        rounded.estimate("share(hours=37.51234)")
+    assert rounded.estimate("share(hours=37..38)").value > 0.3
+
+
+def test_conditions_weigh_cells_by_the_numbers_that_rows_have(rounded: sklar.Model) -> None:
+    """Half of the cell around 37.5 is below 37.5, but nearly all of its rows have 37.5."""
+    drawn = rounded.sample(20_000, seed=2).to_pandas()["hours"]
+    given = rounded.sample(20_000, seed=3, given={"hours": (37.5, 81)}).to_pandas()["hours"]
+    assert np.mean(given == 37.5) == pytest.approx(np.mean(drawn[drawn >= 37.5] == 37.5), abs=0.02)

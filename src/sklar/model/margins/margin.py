@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +71,11 @@ class Margin:
         cell = np.where(self.mass[cell] > 0, cell, np.flatnonzero(self.mass)[0])  # u below 0 before a first empty cell
         inside = (u - edges[cell]) / self.mass[cell] * widths[cell]
         return self.starts[cell] + np.clip(inside, 0, widths[cell] - 1).astype(np.int64)
+
+
+def heaping_of(margins: Iterable[Margin]) -> dict[str, tuple[tuple[float, float], ...]]:
+    """Return how the numbers of columns are rounded, of those where some are rounder than others."""
+    return {margin.column: margin.heaping for margin in margins if margin.heaping}
 
 
 def u_edges(margin: Margin) -> Floats:

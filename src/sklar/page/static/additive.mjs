@@ -48,7 +48,8 @@ export class AdditiveFit {
     return table;
   }
 
-  // Returns for each line { alone, left }: functions of the codes of each column, and the variance of the residuals.
+  // Returns for each line { alone, left, around }: functions of the codes of each column, the variance of the residuals,
+  // and, of a single column, their moments by code.
   fit(lines, flat) {
     return lines.map((psi) => this.fitLine(psi, flat));
   }
@@ -74,7 +75,7 @@ export class AdditiveFit {
     this.columns.forEach(({ of }, j) => {
       for (let i = 0; i < this.rows; i++) left[i] -= steps[j][of[i]];
     });
-    return { alone, left: varianceOf(left) };
+    return { alone, left: varianceOf(left), around: this.columns.length === 1 ? momentsByCode(left, this.columns[0]) : {} };
   }
 
   // The means over the bins of one column of what the others leave.
@@ -89,6 +90,17 @@ export class AdditiveFit {
       steps[j][bin] = sum / Math.max(count[bin], 1);
     }
   }
+}
+
+// The second and third moments of the residuals of each base code.
+function momentsByCode(left, { codes, bins }) {
+  const count = new Float64Array(bins.length), second = new Float64Array(bins.length), third = new Float64Array(bins.length);
+  codes.forEach((code, i) => {
+    count[code]++;
+    second[code] += left[i] ** 2;
+    third[code] += left[i] ** 3;
+  });
+  return { second: second.map((x, code) => x / Math.max(count[code], 1)), third: third.map((x, code) => x / Math.max(count[code], 1)) };
 }
 
 function sumOfProducts(a, b) {

@@ -84,9 +84,11 @@ export class ColumnMeans {
     return functions.map((line) => this.estimateOne(line));
   }
 
-  estimateOne(line) {
+  // `line` has the mean over the numbers of each base code, `around` their second and third central moments.
+  estimateOne(line, { second, third: cube } = {}) {
     const cells = this.byCell(line), away = line.map((x, code) => x - cells[this.lookup[code]]);
-    const squares = this.byCell(away.map((x) => x ** 2)), cubes = this.byCell(away.map((x) => x ** 3));
+    const squares = this.byCell(away.map((x, code) => x ** 2 + (second?.[code] ?? 0)));
+    const cubes = this.byCell(away.map((x, code) => x ** 3 + 3 * x * (second?.[code] ?? 0) + (cube?.[code] ?? 0)));
     const weights = this.weigh(Float64Array.from(this.body, (cell) => cells[cell])), last = weights.at(-1);
     let mean = 0, variance = 0, third = 0;
     weights.forEach((x, i) => {

@@ -28,10 +28,9 @@ const NO_ROWS = "the model has no such rows, or too few for an estimate";
 export class Estimator {
   // `stored` is the decoded model, `model` its sampler; `facts` describe the schema, `measured` the measurements.
   constructor(stored, model, facts, measured) {
-    const coordinates = facts.coordinates.map((column) => ({ ...column, round_units: [] })); // as `sklar estimate` decodes them
-    Object.assign(this, { model, facts: { ...facts, coordinates } });
+    Object.assign(this, { model, facts });
     this.known = new Measured(measured, facts.coordinates, stored.margins);
-    this.coordinates = new Map(coordinates.map((column) => [column.name, column]));
+    this.coordinates = new Map(facts.coordinates.map((column) => [column.name, column]));
     this.smooth = new Map();
   }
 

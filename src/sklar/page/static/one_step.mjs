@@ -72,7 +72,7 @@ export function computeOneStep(known, draws, psi, columns, counts) {
   return psi.map((_, k) => {
     let shift = found.mean[k], noise = found.noise[k] + divergence * rest[k].left, skew = 0;
     columns.forEach((name, j) => {
-      const { mean, variance, third } = sums[j].estimateOne(rest[k].alone.get(name));
+      const { mean, variance, third } = sums[j].estimateOne(rest[k].alone.get(name), rest[k].around);
       shift += mean;
       noise += variance;
       skew += third;

@@ -27,15 +27,20 @@ from sklar.inference.linear_measurements import LinearMeasurements, linear_measu
 from sklar.inference.one_step import compute_one_step, with_gaussian_copula
 from sklar.inference.quantiles import SharesBelow, correct_shares, place_thresholds
 from sklar.inference.replicas import Mechanism, decode_columns, directly_coded_columns, draw_rows
+from sklar.model.margins.margin import heaping_of
 from sklar.pipeline.estimation.kept import ENDING, keep_replicas, key_of, read_kept
 from sklar.pipeline.estimation.making import Done, Replicas, make_replicas, mechanism_of
 from sklar.pipeline.estimation.memory import REPLICAS, Memory
 from sklar.pipeline.model_file import Stored, model_digest
-from sklar.sample.decode import take
+from sklar.sample.conditions import read_conditions
+from sklar.sample.decode import covered_shares, take
 from sklar.sample.rng import seed_entropy, substream
+from sklar.schema.numbers import Real
 
 MAX_REPLICAS = 1000
 MAX_ADDED_CODES = 4_096
+LEAST_COVERED = 1e-9
+"""Part of a cell below which numbers are single reals: a range that narrow is never asked for."""
 STEP_ROWS = 40_000
 """Rows of the model that a one-step correction starts from; it also corrects their sampling error."""
 PER_PERSON = "each person counts once, as the mean of its rows"
@@ -64,7 +69,7 @@ def ask(
 ) -> tuple[Estimated, ...]:
     """Return the estimates that answer a question, one for each group and term."""
     validate_question(question, stored.schema)
-    mechanism_of(stored)  # refuses models without known noise
+    _require_numbers_drawn(question, mechanism_of(stored))  # which refuses models without known noise
     with np.errstate(divide="ignore", invalid="ignore"):
         answers = _answer_from_measurements(stored, question, wanted, memory)
         if answers is None:
@@ -75,10 +80,29 @@ def ask(
 def ask_measurements(stored: Stored, question: Enquiry, wanted: Wanted, memory: Memory) -> tuple[Estimated, ...] | None:
     """Return the estimates of `ask` if measurements cover the question; None if it would need replicas."""
     validate_question(question, stored.schema)
-    mechanism_of(stored)
+    _require_numbers_drawn(question, mechanism_of(stored))
     with np.errstate(divide="ignore", invalid="ignore"):
         answers = _answer_from_measurements(stored, question, wanted, memory)
     return None if answers is None else _make_estimates(stored, question, answers, wanted)
+
+
+def _require_numbers_drawn(question: Enquiry, mechanism: Mechanism) -> None:
+    """Refuse the share of single numbers that the model never draws, since it knows nothing about them.
+
+    Numbers are counted in cells. Which numbers of a cell are in the table is known only of whole numbers, and where
+    they were found to be multiples of a unit.
+    """
+    name = question.columns[0]
+    if not question.is_share or name not in directly_coded_columns(mechanism):
+        return
+    schema = mechanism.by.schema
+    column, restriction = schema[name], read_conditions(schema, {name: question.value})[name].restriction
+    heaping = heaping_of(mechanism.fitted.model.margins).get(name, ())
+    if isinstance(column, Real) and restriction and covered_shares(column, restriction, heaping).max() < LEAST_COVERED:
+        raise UsageError(
+            f"{question.name}: '{name}' was counted in ranges of numbers, and nothing is known about a single one. Ask "
+            f"for a range, as share({name}=low..high), or state the number as one of the column's atoms before a fit."
+        )
 
 
 def _make_estimates(stored: Stored, question: Enquiry, answers: ModelAnswers, wanted: Wanted) -> tuple[Estimated, ...]:
