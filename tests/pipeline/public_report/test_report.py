@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import subprocess
 import sys
@@ -48,7 +49,9 @@ def test_the_page_says_what_it_is_and_holds_nothing_from_rows(place: Path) -> No
     assert CANARY not in page and CANARY not in json.dumps(found.to_dict(), allow_nan=False) and NOTICE not in page
     assert "<script" not in page and "http" not in page.replace("http://www.w3.org/2000/svg", "")
     assert all(line in page for line in (*NAMES, "What is accurate", "What is not accurate", "Privacy claim"))
-    assert found.trust and found.doubt and str(sklar.load(place / "m.sklar").claim) == found.claim
+    claim = sklar.load(place / "m.sklar").claim
+    assert found.trust and found.doubt and (found.claim, found.basis) == (claim.summary, claim.basis)
+    assert len(found.basis) >= 3 and all(html.escape(line) in page for row in found.basis for line in row)
     assert page.count("<svg") == page.count('role="img"') == len(NAMES) + min(len(found.pairs), 12)
 
 
