@@ -10,15 +10,18 @@ from sklar.model.margins.bins import (
     HALVINGS,
     MAX_ATOMS,
     MOST_FINE_BINS,
+    MOST_PARTS,
     cell_starts,
     find_lumps,
     finer_lookup,
     first_lookup,
     heavy_values,
+    joint_labels,
     lay_out_column,
     significant_candidates,
     unless_crowded,
 )
+from sklar.model.margins.density import MAX_CHAIN_CELLS
 from sklar.model.margins.fit import Histogram, fit_cells, observe, pool_total, spread
 from sklar.model.margins.likelihood import KnownTotal
 from sklar.schema.columns import Boolean, Category, Column, Ordinal
@@ -99,6 +102,20 @@ def test_a_cell_that_stands_out_of_its_neighbours_is_counted_value_by_value(valu
         finer = finer_lookup(layout, NONE, mass, part_mass=0.5, lumps=lumps)
         alone = int(np.sum(finer == finer[value - 16]))
         assert alone == 1 if spike else alone > 1
+
+
+def test_many_lumps_take_half_of_the_bins_at_most_the_largest_first():
+    """Beyond MAX_CHAIN_CELLS cells the density of a column is not smooth any more."""
+    layout = lay_out_column(COLUMNS["real"])
+    starts = cell_starts(layout, layout.coarse, NONE)
+    mass = np.where(starts < layout.values, 1.0, 0.0) / np.sum(starts < layout.values)
+    lumps = {int(cell): 100.0 + cell for cell in range(layout.coarse[-1] + 1)}
+    finer = finer_lookup(layout, NONE, mass, part_mass=1e-6, lumps=lumps)
+    assert finer.max() + 1 <= MOST_FINE_BINS
+    cells = len(cell_starts(layout, joint_labels(layout, finer), np.flatnonzero(layout.candidate)))
+    assert cells <= MAX_CHAIN_CELLS
+    bins = [len(np.unique(finer[: layout.values][layout.coarse == cell])) for cell in sorted(lumps)]
+    assert bins[-2:] == [MOST_PARTS, MOST_PARTS] and max(bins[:-2]) < MOST_PARTS / 4
 
 
 def test_light_neighbours_are_counted_together_until_they_hold_half_a_part():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -165,26 +165,35 @@ def first_lookup(layout: BinLayout) -> Ints:
     return _with_atoms(layout, layout.coarse, np.flatnonzero(layout.candidate))
 
 
-def finer_lookup(layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float, lumps: Collection[int] = ()) -> Ints:
+def finer_lookup(
+    layout: BinLayout, atoms: Ints, mass: Floats, part_mass: float, lumps: Mapping[int, float] | None = None
+) -> Ints:
     """Return the bin of every base code in the second histogram: heavy cells cut in parts that hold `part_mass` or
     more.
 
     Light cells are counted in blocks that hold half of it, whose noise is that of one cell for any length: where
     rows are few, these are a few bins of about equal mass. Atoms are value codes kept as cells of their own; `mass` is
-    the estimated probability of every cell of `cell_starts(layout, layout.coarse, atoms)`. The coarse cells `lumps`
-    are cut as finely as can be: their rows may all have one value, and cuts by mass would not show which.
+    the estimated probability of every cell of `cell_starts(layout, layout.coarse, atoms)`. The coarse cells of `lumps`
+    (by the rows in excess) are cut as finely as can be, the largest first, in up to half of the bins: their rows may
+    all have one value, and cuts by mass would not show which.
     """
     starts = cell_starts(layout, layout.coarse, atoms)
+    ends = np.append(starts[1:], layout.size)
     chained = starts < layout.values
     alone = np.isin(starts, atoms) | ~chained
-    parts = np.where(alone, 1, _parts(np.where(alone, 0.0, mass), part_mass, MOST_FINE_BINS - int(alone.sum())))
-    lumped = chained & ~alone & np.isin(layout.coarse[np.minimum(starts, layout.values - 1)], list(lumps))
-    parts = np.where(lumped, MOST_PARTS, parts)
+    lumped, left = np.zeros(len(starts), dtype=bool), MOST_FINE_BINS // 2
+    for coarse in sorted(lumps or {}, key=lambda cell: -(lumps or {})[cell]):
+        own = np.flatnonzero(~alone & (layout.coarse[np.minimum(starts, layout.values - 1)] == coarse))
+        bins = sum(min(MOST_PARTS, int((~layout.candidate[starts[cell] : ends[cell]]).sum())) for cell in own)
+        if bins <= left:
+            lumped[own], left = True, left - bins
+    most = MOST_FINE_BINS // 2 + left - int(alone.sum())
+    parts = _parts(np.where(alone | lumped, 0.0, mass), part_mass, most)
+    parts = np.where(alone, 1, np.where(lumped, MOST_PARTS, parts))
     block, cells = np.arange(len(starts)), np.flatnonzero(~alone)
     block[cells] = cells[_blocks(np.where(lumped, part_mass, mass)[cells], part_mass / 2)]
     shared = np.bincount(block, minlength=len(starts)) > 1
     parts = np.where(shared[block], 1, parts).astype(int)
-    ends = np.append(starts[1:], layout.size)
     fine, bins = np.empty(layout.values, dtype=np.int64), 0
     first: dict[int, int] = {}
     for cell in np.flatnonzero(chained):
