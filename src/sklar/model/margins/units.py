@@ -145,12 +145,15 @@ def _may_be_common(column: Integer | Real, grid: Grid, unit: Fraction) -> bool:
 
 
 def _says_nothing(column: Integer | Real, grid: Grid) -> Mask:
-    """Return cells of single values that are round by nature: zero, the bounds, where clipped values land, declared
-    values."""
-    values = [
-        value for value in (0, column.lower, column.upper, *column.atoms) if column.lower <= value <= column.upper
-    ]
+    """Return cells where numbers are round by nature: that of zero, which is a multiple of every unit, and those of
+    single values on the bounds, where clipped values land, and of declared values.
+
+    Where numbers crowd around zero, its cell would look like a heap at all units.
+    """
     single = grid.is_atom | (np.isclose(grid.widths, grid.step, rtol=1e-9) if grid.step else False)
     named = np.zeros(grid.cells, dtype=bool)
-    named[grid.code(np.array(values, dtype=grid.starts.dtype))] = True
-    return single & named
+    named[grid.code(np.array([column.lower, column.upper, *column.atoms], dtype=grid.starts.dtype))] = True
+    named &= single
+    if column.lower <= 0 <= column.upper:
+        named[grid.code(np.array([0], dtype=grid.starts.dtype))] = True
+    return named
