@@ -18,7 +18,7 @@ import numpy as np
 
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.noise import Noise
-from sklar.arrays import Ints
+from sklar.arrays import Floats, Ints
 from sklar.methods.evidence import Evidence, Measure, Setting, Step, ask_in_order, remembered
 from sklar.methods.margin_plan import (
     COARSE,
@@ -56,9 +56,11 @@ from sklar.model.margins.likelihood import KnownTotal, Observation
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.slopes import tilt_cells
 from sklar.model.margins.units import base_unit
+from sklar.model.significance import critical_deviations
 from sklar.release.counts import Counts
 from sklar.release.measurements import Measurement, Request
 from sklar.schema.columns import Column
+from sklar.schema.grid import has_multiples
 from sklar.schema.numbers import Integer, Real
 from sklar.schema.table import Schema
 
@@ -293,7 +295,7 @@ def _cut_finer(schema: Schema, column: _Column, total: KnownTotal, prior: _Prior
     atoms, first = _atoms(column), column.seen[0]
     layout = unless_crowded(column.layout, first.lookup, first.counts)
     starts = cell_starts(layout, layout.coarse, atoms)
-    mass = fit_cells(layout, starts, atoms, column.seen, total, prior.on(column, starts, total))
+    mass = fit_cells(layout, starts, atoms, column.seen, total, prior.on(column, starts, total)).mass
     part_mass = PART_SIGMAS * column.noise[FINER].std / total.rows
     rough, declared = Margin(column=column.name, starts=starts, mass=mass, size=layout.size), schema[column.name]
     rounding = _find_rounding(declared, column, rough, total.rows) if _is_wide(declared, column.found) else None
@@ -348,18 +350,53 @@ def _margin(
         first = column.seen[0]
         return spread(column.name, layout, first.lookup, repair_counts(first, total, options.repair))
     starts = cell_starts(layout, joint_labels(layout, column.finer), column.atoms)
-    rounding = column.rounding
-    layout = _rounded(layout, declared, rounding)
-    mass = fit_cells(layout, starts, column.atoms, column.seen, total, prior.on(column, starts, total))
+    rounding, (layout, mass) = _choose_rounding(declared, column, starts, total, prior)
     if layout.refined:
         starts, mass = tilt_cells(layout, starts, mass, chained_cells(layout, starts, column.atoms))
-    if rounding is None or not rounding.differs:  # then heaping is at single numbers inside these cells
+    if column.rounding is None or not column.rounding.differs:  # then heaping is at single numbers inside these cells
         cells = Margin(column=column.name, starts=starts, mass=mass, size=layout.size)
         rounding = _find_rounding(declared, column, cells, total.rows)
     rounded = _rounded(layout, declared, rounding)
     cell = np.repeat(np.arange(len(starts)), np.diff(starts, append=layout.size))
     margin = spread(column.name, rounded, cell, mass, column.cuts)
     return margin if rounding is None else rounding.on(margin)
+
+
+def _choose_rounding(
+    declared: Column, column: _Column, starts: Ints, total: KnownTotal, prior: _PriorMargins
+) -> tuple[Rounding | None, tuple[BinLayout, Floats]]:
+    """Return how numbers are rounded, the layout that follows, and the masses of its cells.
+
+    Heaps were found by coarse cells. Numbers that crowd around a round one look like a heap there, but not in the finer
+    histogram: heaps are kept if they make it, and what was counted by units, significantly more probable, or if most of
+    them are lumps that stand on multiples.
+    """
+    more, found = prior.on(column, starts, total), column.rounding
+    heaped = found is not None and found.differs and not _stands_on_heaps(declared, column, found, total.rows)
+    fits: list[tuple[float, Rounding | None, tuple[BinLayout, Floats]]] = []
+    for rounding in (found, found.without_heaps()) if found is not None and heaped else (found,):
+        layout = _rounded(column.layout, declared, rounding)
+        fitted = fit_cells(layout, starts, column.atoms, column.seen, total, more)
+        evidence = fitted.log_evidence
+        if heaped and rounding is not None and column.layout.units is not None and column.by_unit is not None:
+            assert isinstance(declared, Integer | Real)
+            margin = Margin(column=column.name, starts=starts, mass=fitted.mass, size=layout.size)
+            seen = (column.layout.units, column.by_unit.counts, column.by_unit.sigma)
+            price = critical_deviations() ** 2 if rounding.differs else 0.0
+            evidence -= 0.5 * (rounding.misfit(margin, declared.grid, seen, total.rows) + price)
+        fits.append((evidence, rounding, (layout, fitted.mass)))
+    return max(fits, key=lambda one: one[0])[1:]
+
+
+def _stands_on_heaps(declared: Column, column: _Column, rounding: Rounding, rows: float) -> bool:
+    """Return whether lumps that stand on multiples of units have most of the rows that are said to be rounded."""
+    atoms = column.atoms[~column.layout.candidate[column.atoms]]
+    heaps = {unit: part for unit, part in rounding.heaping.items() if part < 1.0}
+    if not isinstance(declared, Integer | Real) or not len(atoms):
+        return False
+    on_multiples = atoms[np.any([has_multiples(declared.grid, unit)[atoms] for unit in heaps], axis=0)]
+    standing = sum(column.lumps.get(int(cell), 0.0) for cell in set(column.layout.coarse[on_multiples].tolist()))
+    return standing > 0.5 * rows * sum(heaps.values())
 
 
 def _rounded(layout: BinLayout, declared: Column, rounding: Rounding | None) -> BinLayout:

@@ -219,7 +219,7 @@ def test_a_smooth_density_fills_coarse_cells_by_width_and_keeps_the_atom():
     atoms = significant_candidates(layout, first_lookup(layout), counts, 10.0)
     assert atoms.tolist() == [0]
     starts = cell_starts(layout, layout.coarse, atoms)
-    mass = fit_cells(layout, starts, atoms, [seen], KnownTotal(rows=6_200, sigma=10.0))
+    mass = fit_cells(layout, starts, atoms, [seen], KnownTotal(rows=6_200, sigma=10.0)).mass
     assert mass[0] == pytest.approx(3_000 / 6_200, rel=0.01)
     np.testing.assert_allclose(mass[1:], 3_200 * np.bincount(layout.coarse, layout.width) / 6_200, rtol=0.05)
 

@@ -35,7 +35,7 @@ def test_values_share_what_nulls_leave(chained: bool):
     counts = np.array([500.0, 400.0, 300.0, 200.0, 25.0])
     support = CellSupport(width=np.ones(5), position=np.arange(5.0), chained=np.array([chained] * 4 + [False]))
     seen = Observation(parent=np.arange(5), counts=counts, sigma=np.full(5, 10.0))
-    fitted = fit_density(support, [seen], KnownTotal(rows=1_425, sigma=5.0), null=4)
+    fitted = fit_density(support, [seen], KnownTotal(rows=1_425, sigma=5.0), null=4).mass
     assert fitted.sum() == pytest.approx(1.0)
     assert fitted[4] == pytest.approx(expected_missing(25.0, 10.0, 1_425.0) / 1_425, rel=1e-9)
     np.testing.assert_allclose(fitted[:4], counts[:4] / 1_425, atol=0.02)
@@ -44,9 +44,9 @@ def test_values_share_what_nulls_leave(chained: bool):
 def test_a_column_of_nulls_alone_and_one_of_a_single_value():
     seen = Observation(parent=np.arange(2), counts=np.array([0.0, 1_000.0]), sigma=np.full(2, 5.0))
     support = CellSupport(width=np.ones(2), position=np.arange(2.0), chained=np.zeros(2, bool))
-    assert fit_density(support, [seen], KnownTotal(rows=1_000, sigma=5.0), null=1)[1] > 0.99
+    assert fit_density(support, [seen], KnownTotal(rows=1_000, sigma=5.0), null=1).mass[1] > 0.99
     one = CellSupport(width=np.ones(1), position=np.zeros(1), chained=np.zeros(1, bool))
-    assert fit_density(one, [], KnownTotal(rows=10, sigma=1.0), null=0).tolist() == [1.0]
+    assert fit_density(one, [], KnownTotal(rows=10, sigma=1.0), null=0).mass.tolist() == [1.0]
 
 
 def test_a_column_that_nobody_described_has_no_nulls_unless_they_show() -> None:

@@ -32,13 +32,13 @@ def narrow() -> np.ndarray:
 
 def test_an_empty_tail_stays_nearly_empty_whatever_the_noise_did():
     """27 empty cells have a noise of 208 rows in sum: half of it would be 1.7% of all rows, spread up to the bound."""
-    beyond = [fit_density(SUPPORT, [noisy(narrow(), seed)], TOTAL)[8:].sum() for seed in range(40)]
+    beyond = [fit_density(SUPPORT, [noisy(narrow(), seed)], TOTAL).mass[8:].sum() for seed in range(40)]
     assert np.sort(beyond)[-2] < 0.01 and np.mean(beyond) < 0.003
 
 
 def test_a_tail_that_stands_out_is_kept():
     exact = ROWS * np.exp(-0.25 * np.arange(CELLS)) * (1 - np.exp(-0.25))
-    found = [fit_density(SUPPORT, [noisy(exact, seed)], TOTAL)[12:].sum() for seed in range(20)]
+    found = [fit_density(SUPPORT, [noisy(exact, seed)], TOTAL).mass[12:].sum() for seed in range(20)]
     assert np.mean(found) == pytest.approx(exact[12:].sum() / ROWS, rel=0.15)
 
 
@@ -159,7 +159,7 @@ def test_counts_that_are_mostly_zero_keep_more_of_their_deviation(monkeypatch):
         for seed in range(20):
             counts = exact + np.random.default_rng(seed).normal(0, 30, 25)
             seen = Observation(parent=number, counts=counts, sigma=np.full(25, 30.0))
-            found.append(exact.sum() * fit_density(support, [seen], total) @ number**2)
+            found.append(exact.sum() * fit_density(support, [seen], total).mass @ number**2)
         return 0.5 * np.log(np.array(found) / real)
 
     curved = log_ratios()
@@ -179,7 +179,7 @@ def test_tails_of_lognormal_columns_keep_more_of_their_second_moment(monkeypatch
         found: list[float] = []
         for seed in range(12):
             counts = exact + np.random.default_rng(seed).normal(0, SIGMA / 2, 96)
-            mass = fit_density(support, [replace(noisy_base, counts=counts)], TOTAL)
+            mass = fit_density(support, [replace(noisy_base, counts=counts)], TOTAL).mass
             found.append(mass @ middle**2 - (mass @ middle) ** 2)
         real = exact @ middle**2 / ROWS - (exact @ middle / ROWS) ** 2
         return 0.5 * np.log(np.array(found) / real)
@@ -203,5 +203,5 @@ def test_a_spike_does_not_swallow_the_rows_around_it(mirrored: bool, sigma: floa
     for _ in range(20):
         noisy = counts + rng.normal(0.0, sigma, 61)
         seen = Observation(parent=np.arange(61), counts=noisy, sigma=np.full(61, sigma))
-        shares.append(fit_density(support, [seen], KnownTotal(rows=432.0, sigma=sigma))[np.argmax(counts)])
+        shares.append(fit_density(support, [seen], KnownTotal(rows=432.0, sigma=sigma)).mass[np.argmax(counts)])
     assert abs(np.mean(shares) - 322 / 432) < 0.04

@@ -259,16 +259,20 @@ def test_the_commands_answer_and_write_implicates(model: sklar.Model, tmp_path: 
 
 @pytest.fixture(scope="module")
 def rounded() -> sklar.Model:
-    """Returns a model of hours of which 30% are 37.5, of incomes in thousands, and of balances that crowd around 0."""
+    """Returns a model of hours of which 30% are 37.5, of incomes in thousands, and of peaks at 0 and 500."""
     rng = generator(7)
     hours = np.clip(30 + 10 * rng.standard_normal(20_000), 0, 81)
     hours[rng.random(20_000) < 0.3] = 37.5
     incomes = 1_000 * np.clip(rng.poisson(30, 20_000), 0, 400)
     balances = np.clip(rng.laplace(0, 40, 20_000), -10_000, 15_000)
+    weights = np.clip(rng.laplace(500, 3, 20_000), 0, 1_000)
     schema = sklar.Schema(
-        {"hours": sklar.Real(0, 81), "income": sklar.Integer(0, 400_000), "balance": sklar.Real(-10_000, 15_000)}
-    )
-    table = pd.DataFrame({"hours": hours, "income": incomes, "balance": balances})
+        {
+            "hours": sklar.Real(0, 81), "income": sklar.Integer(0, 400_000), "balance": sklar.Real(-10_000, 15_000),
+            "weight": sklar.Real(0, 1_000),
+        }
+    )  # fmt: skip
+    table = pd.DataFrame({"hours": hours, "income": incomes, "balance": balances, "weight": weights})
     return fit(table, schema, epsilon=2.0, delta=1e-6)
 
 
@@ -288,10 +292,11 @@ def test_the_share_of_a_real_that_rows_never_have_is_refused(rounded: sklar.Mode
     assert rounded.estimate("share(hours=37..38)").value > 0.3
 
 
-def test_a_peak_at_zero_is_no_heap(rounded: sklar.Model) -> None:
-    """A multiple of every unit is in the cell of zero, whose rows would all be 0."""
-    balances = rounded.sample(20_000, seed=1).to_pandas()["balance"]
-    assert np.mean(balances == 0) < 0.001 and np.mean(np.abs(balances) < 10) > 0.1
+@pytest.mark.parametrize(("name", "top"), [("balance", 0), ("weight", 500)])
+def test_a_peak_at_a_round_number_is_no_heap(rounded: sklar.Model, name: str, top: int) -> None:
+    """Narrower than the cells of the first histogram, it is a heap to them, and all rows near it would be equal."""
+    drawn = rounded.sample(20_000, seed=1).to_pandas()[name]
+    assert np.mean(drawn == top) < 0.001 and np.mean(np.abs(drawn - top) < 10) > 0.1
 
 
 def test_conditions_weigh_cells_by_the_numbers_that_rows_have(rounded: sklar.Model) -> None:

@@ -60,6 +60,14 @@ _KINDS = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FittedCells:
+    """Probabilities of the cells of a column, and the log evidence of the smooth densities behind them (0 if none)."""
+
+    mass: Floats
+    log_evidence: float = 0.0
+
+
 def fit_density(
     support: CellSupport,
     observations: Sequence[Observation],
@@ -67,7 +75,7 @@ def fit_density(
     rare: Mask | None = None,
     null: int | None = None,
     absent: float = 0.0,
-) -> Floats:
+) -> FittedCells:
     """Return probabilities of the cells of a column.
 
     The population's counts are base * exp(theta); observed bins are sums of the rows' counts plus Gaussian noise.
@@ -89,14 +97,15 @@ def fit_density(
         cells = CellSupport(width=support.width[keep], position=support.position[keep], chained=support.chained[keep])
         left = KnownTotal(rows=max(total.rows - missing, 1.0), sigma=float(np.hypot(total.sigma, sigma)))
         share = missing / (missing + left.rows)
-        mass[keep] = (1.0 - share) * fit_density(cells, [_restrict(seen, keep) for seen in observations], left)
+        kept = fit_density(cells, [_restrict(seen, keep) for seen in observations], left)
+        mass[keep] = (1.0 - share) * kept.mass
         mass[[] if null is None else [null]] = share
-        return mass
+        return replace(kept, mass=mass)
     if k == 1:
-        return np.ones(1)
+        return FittedCells(mass=np.ones(1))
     if support.chained.sum() < 3 or k > MAX_CHAIN_CELLS:
         counts, sigma = seen_alone(observations, k)
-        return fit_levels(counts, sigma, total.rows, total.sigma)
+        return FittedCells(mass=fit_levels(counts, sigma, total.rows, total.sigma))
     return _fit_chain(support, observations, total)
 
 
@@ -109,7 +118,7 @@ def _missing(
     return expected, float(sigma[null]) if np.isfinite(sigma[null]) else 0.0
 
 
-def _fit_chain(support: CellSupport, observations: Sequence[Observation], total: KnownTotal) -> Floats:
+def _fit_chain(support: CellSupport, observations: Sequence[Observation], total: KnownTotal) -> FittedCells:
     noise_only = likelihood_of(support, observations, total)
     rough = _rough_counts(noise_only, support, *seen_alone(observations, len(support.width)))
     likelihood, sampling = with_sampling(noise_only, rough)
@@ -125,9 +134,10 @@ def _fit_chain(support: CellSupport, observations: Sequence[Observation], total:
             masses.append(clip_and_normalize(expected_rows(here, sampling, np.exp(here.log_base + mode.theta))))
             evidence.append(mode.log_evidence)
     if not masses:
-        return clip_and_normalize(rough)
+        return FittedCells(mass=clip_and_normalize(rough), log_evidence=-inf)
     weights = np.exp(np.array(evidence) - max(evidence))
-    return with_tails(support, observations, total, weights @ np.array(masses) / weights.sum())
+    mass = with_tails(support, observations, total, weights @ np.array(masses) / weights.sum())
+    return FittedCells(mass=mass, log_evidence=max(evidence) + log(weights.sum()))
 
 
 def _rough_counts(likelihood: Likelihood, support: CellSupport, counts: Floats, sigma: Floats) -> Floats:

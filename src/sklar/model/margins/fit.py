@@ -9,7 +9,7 @@ import numpy as np
 
 from sklar.arrays import Floats, Ints, Mask
 from sklar.model.margins.bins import COARSE_CELLS, BinLayout
-from sklar.model.margins.density import fit_density
+from sklar.model.margins.density import FittedCells, fit_density
 from sklar.model.margins.likelihood import CellSupport, KnownTotal, Observation
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.transforms import clip_and_normalize, project_to_simplex
@@ -56,7 +56,7 @@ def fit_cells(
     histograms: Sequence[Histogram],
     total: KnownTotal,
     more: Sequence[Observation] = (),
-) -> Floats:
+) -> FittedCells:
     """Return the probability of every cell (a run of base codes from its start) by smooth density, given all
     histograms.
 

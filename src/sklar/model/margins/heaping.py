@@ -80,6 +80,21 @@ class Rounding:
         rest = max(1.0 - sum(self.heaping.values()), 0.0)
         return numbers_weigh(grid, {**({self.base: rest} if rest > MIN_REST_SHARE else {}), **self.heaping})
 
+    def without_heaps(self) -> Rounding:
+        """Return the same with all numbers multiples of the base alone."""
+        whole = {unit: 1.0 for unit in self.heaping if unit == self.base}
+        return replace(self, heaping=whole)
+
+    def misfit(self, margin: Margin, grid: Grid, seen: tuple[UnitSearch, Floats, float], rows: float) -> float:
+        """Return the chi-square of what was counted by units, of a margin that was fitted with these weights."""
+        search, counts, sigma = seen
+        rest = {} if self.base in self.heaping else {self.base: max(1.0 - sum(self.heaping.values()), 0.0)}
+        units = {**rest, **self.heaping}
+        parts, counted = np.array(list(units.values())), np.asarray(counts[: search.classes], dtype=np.float64)
+        expected = _expect(margin, grid, list(units), search).counts(parts, rows) @ parts
+        off = (expected - counted) / _deviations(counted, sigma)
+        return float(off @ off)
+
     def on(self, margin: Margin) -> Margin:
         """Return a margin that was fitted with these weights, which says how numbers inside its cells are rounded."""
         heaping = tuple((float(unit), part) for unit, part in self.heaping.items() if part > 0)
@@ -121,7 +136,7 @@ def find_heaping(
     units = [unit for unit in search.units if base is None or (unit > base and (unit / base).denominator == 1)]
     expected = _expect(margin, grid, [base, *units], search)
     counted = np.asarray(counts[: search.classes], dtype=np.float64)
-    spread = np.sqrt(sigma**2 + np.maximum(counted, 0.0) + (RELATIVE_MODEL_ERROR * counted) ** 2)
+    spread = _deviations(counted, sigma)
     chosen, (left, parts) = [0], _fit(expected, [0], counted, spread, rows)
     gain = critical_deviations(len(units)) ** 2  # chi-square of one more part, which cannot be negative
     while len(chosen) <= MAX_HEAPING_UNITS:
@@ -136,6 +151,10 @@ def find_heaping(
             break
         chosen, (left, parts) = [*chosen, best], tried[best]
     return dict(sorted((units[place - 1], float(part)) for place, part in zip(chosen, parts, strict=True) if place))
+
+
+def _deviations(counted: Floats, sigma: float) -> Floats:
+    return np.sqrt(sigma**2 + np.maximum(counted, 0.0) + (RELATIVE_MODEL_ERROR * counted) ** 2)
 
 
 def _expect(margin: Margin, grid: Grid, units: list[Fraction | None], search: UnitSearch) -> _Expected:
