@@ -367,18 +367,18 @@ def _choose_rounding(
 ) -> tuple[Rounding | None, tuple[BinLayout, Floats]]:
     """Return how numbers are rounded, the layout that follows, and the masses of its cells.
 
-    Heaps were found by coarse cells. Numbers that crowd around a round one look like a heap there, but not in the finer
-    histogram: heaps are kept if they make it, and what was counted by units, significantly more probable, or if most of
-    them are lumps that stand on multiples.
+    Heaping was found by coarse cells. Numbers that crowd around a round one look like it there, but not in the finer
+    histogram: it is kept if it makes that one, and what was counted by units, significantly more probable, or if most
+    of it are lumps that stand on multiples.
     """
     more, found = prior.on(column, starts, total), column.rounding
-    heaped = found is not None and found.differs and not _stands_on_heaps(declared, column, found, total.rows)
+    doubted = found is not None and found.differs and not _is_due_to_lumps(declared, column, found, total.rows)
     fits: list[tuple[float, Rounding | None, tuple[BinLayout, Floats]]] = []
-    for rounding in (found, found.without_heaps()) if found is not None and heaped else (found,):
+    for rounding in (found, found.without_heaping()) if found is not None and doubted else (found,):
         layout = _rounded(column.layout, declared, rounding)
         fitted = fit_cells(layout, starts, column.atoms, column.seen, total, more)
         evidence = fitted.log_evidence
-        if heaped and rounding is not None and column.layout.units is not None and column.by_unit is not None:
+        if doubted and rounding is not None and column.layout.units is not None and column.by_unit is not None:
             assert isinstance(declared, Integer | Real)
             margin = Margin(column=column.name, starts=starts, mass=fitted.mass, size=layout.size)
             seen = (column.layout.units, column.by_unit.counts, column.by_unit.sigma)
@@ -388,15 +388,15 @@ def _choose_rounding(
     return max(fits, key=lambda one: one[0])[1:]
 
 
-def _stands_on_heaps(declared: Column, column: _Column, rounding: Rounding, rows: float) -> bool:
+def _is_due_to_lumps(declared: Column, column: _Column, rounding: Rounding, rows: float) -> bool:
     """Return whether lumps that stand on multiples of units have most of the rows that are said to be rounded."""
     atoms = column.atoms[~column.layout.candidate[column.atoms]]
-    heaps = {unit: part for unit, part in rounding.heaping.items() if part < 1.0}
+    units = {unit: part for unit, part in rounding.heaping.items() if part < 1.0}
     if not isinstance(declared, Integer | Real) or not len(atoms):
         return False
-    on_multiples = atoms[np.any([has_multiples(declared.grid, unit)[atoms] for unit in heaps], axis=0)]
+    on_multiples = atoms[np.any([has_multiples(declared.grid, unit)[atoms] for unit in units], axis=0)]
     standing = sum(column.lumps.get(int(cell), 0.0) for cell in set(column.layout.coarse[on_multiples].tolist()))
-    return standing > 0.5 * rows * sum(heaps.values())
+    return standing > 0.5 * rows * sum(units.values())
 
 
 def _rounded(layout: BinLayout, declared: Column, rounding: Rounding | None) -> BinLayout:

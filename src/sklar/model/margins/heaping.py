@@ -80,7 +80,7 @@ class Rounding:
         rest = max(1.0 - sum(self.heaping.values()), 0.0)
         return numbers_weigh(grid, {**({self.base: rest} if rest > MIN_REST_SHARE else {}), **self.heaping})
 
-    def without_heaps(self) -> Rounding:
+    def without_heaping(self) -> Rounding:
         """Return the same with all numbers multiples of the base alone."""
         whole = {unit: 1.0 for unit in self.heaping if unit == self.base}
         return replace(self, heaping=whole)

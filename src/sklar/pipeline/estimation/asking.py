@@ -40,7 +40,7 @@ from sklar.schema.numbers import Real
 MAX_REPLICAS = 1000
 MAX_ADDED_CODES = 4_096
 LEAST_COVERED = 1e-9
-"""Part of a cell below which numbers are single reals: a range that narrow is never asked for."""
+"""Part of a cell below which numbers are single reals: no range in a question is that narrow."""
 STEP_ROWS = 40_000
 """Rows of the model that a one-step correction starts from; it also corrects their sampling error."""
 PER_PERSON = "each person counts once, as the mean of its rows"
