@@ -89,6 +89,14 @@ def test_output_follows_the_input(file: Path, tmp_path: Path) -> None:
     plain = tmp_path / "plain.csv"
     assert run("synth", file, "-e", 2, "-o", plain, "-s", tmp_path / "like.schema.toml", *FLAGS).exit_code == 0
     assert abs(mean_size(plain, schema) - 172) < 5
+    saved = sklar.fit(file, schema, epsilon=20, **QUICK)
+    saved.save(tmp_path / "m.sklar")
+    assert run("sample", tmp_path / "m.sklar", "-n", 50, "-o", tmp_path / "more.csv", "--like", file).exit_code == 0
+    lines = (tmp_path / "more.csv").read_bytes().decode("cp1252").splitlines()
+    assert lines[0].split(";") == header and all("." not in line.split(";")[0] for line in lines[1:])
+    for name in ("x.parquet", "parts/"):
+        out = tmp_path / name
+        assert run("sample", tmp_path / "m.sklar", "-n", 50, "-o", out, "--like", file).exit_code == 1
     refused = run("synth", file, "-e", 2, "-o", tmp_path / "x.parquet", "--like-input", *FLAGS)
     assert refused.exit_code == 1 and ".csv" in refused.stderr
 
