@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.composition.discovery import discovery_settings, find_noise_quantile
+from sklar.accounting.composition.discovery import LABEL_RESOLUTION, discovery_settings, find_noise_quantile
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
@@ -173,12 +173,12 @@ def estimate_facts(evidence: Evidence[FactsOptions]) -> MeasuredFacts:
     return collect_facts(schema, columns, _rows_of_person(evidence), notes)
 
 
-def _noise(evidence: Evidence[FactsOptions], weight: float, tables: int = 1) -> Noise:
+def _noise(evidence: Evidence[FactsOptions], weight: float, tables: int = 1, resolution: float | None = None) -> Noise:
     """Return the noise of tables that together cost a multiple of the bounds of one column."""
     options, setting = evidence.setting.options, evidence.setting
     labels = len(labels_to_pay(options.marked))
     whole = measured_columns(options.marked) + (options.label_weight - 1) * labels
-    return setting.allowance.part(min(weight / whole, 1.0)).noise(setting.unit, tables)
+    return setting.allowance.part(min(weight / whole, 1.0)).noise(setting.unit, tables, resolution)
 
 
 @remembered
@@ -322,7 +322,7 @@ def _discovery(evidence: Evidence[FactsOptions], columns: int) -> tuple[Noise, i
     if not setting.allowance.delta:
         raise BudgetError("finding unlisted labels needs a delta above 0: list them, or allow a delta")
     weight = (1 - WORD_SHARE) * setting.options.label_weight * len(labels_to_pay(setting.options.marked))
-    noise = _noise(evidence, weight, columns)
+    noise = _noise(evidence, weight, columns, LABEL_RESOLUTION)
     return noise, *discovery_settings(noise, setting.unit, setting.allowance.delta / columns)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from sklar.accounting.noise import Noise
 from sklar.errors import BudgetError
 from sklar.methods.evidence import Evidence, Measure, Setting, Step, ask_in_order, measure_all, remembered
 from sklar.methods.facts.fit import found_source, measuring_person
-from sklar.methods.facts.marks import unknown_columns
+from sklar.methods.facts.marks import unknown_columns, with_calendars
+from sklar.methods.method import as_if_paid
+from sklar.methods.vine.pairs import chooses_pairs
 from sklar.release.counts import Counts
 from sklar.release.door import Door
 from sklar.release.measurements import Request
@@ -43,6 +45,7 @@ from sklar.schema.cell_classes import (
     WRITTEN_DATES,
 )
 from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Unknown
+from sklar.schema.coordinates import coordinates
 from sklar.schema.number_formats import NumberFormat
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
@@ -163,12 +166,27 @@ def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
             "no column holds numbers, dates or words that can be modelled: all seem to be keys, free text or empty. "
             f"Only finding that was charged, {KINDS_SHARE:.0%} of the budget"
         )
-    schema = evidence.setting.options.marked.with_columns(columns)
+    schema = _without_many_calendars(evidence.setting.options.marked.with_columns(columns), tuple(columns))
     signs = {name: _sign_counts(noisy, noise) for name, noisy in counts.items() if _is_plain(columns[name])}
     std = noise.std * math.sqrt(KINDS_SHARE / len(measured))
     return FoundKinds(
         schema=schema, notes=tuple(f"{name}: {note}" for name, note in notes.items()), rows=rows, std=std, signs=signs
     )
+
+
+def _without_many_calendars(schema: Schema, found: Sequence[str]) -> Schema:
+    """Return the schema without parts of the calendar for found dates, where these would make too many coordinates.
+
+    The accounting of a fit follows from the number of its columns, which is public; parts of the calendar come on top.
+    """
+    if not chooses_pairs(len(coordinates(as_if_paid(with_calendars(schema))).schema.modelled)):
+        return schema
+    plain: dict[str, Column] = {
+        name: replace(column, calendar=(), source={**dict(column.sources), "calendar": "public"})
+        for name in found
+        if isinstance(column := schema[name], Datetime)
+    }
+    return schema.with_columns(plain)
 
 
 def estimate_rows(tables: Iterable[Mapping[str, int]], noise: Noise) -> float:
