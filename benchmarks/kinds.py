@@ -3,8 +3,9 @@
     python -m benchmarks.kinds [--rows 2000] [--epsilon 1] [--draws 5] [--columns 15]
 
 Tables are read as a CSV file has them, cut into groups of columns as wide as a usual table, and their cell classes
-counted with the noise that a fit of this epsilon adds. A kind is wrong if it, or the format, differs from the kind that
-the exact counts give. Columns with too few values for the noise are left out by a fit, and are counted apart.
+counted with the noise that a fit of this epsilon adds. A kind is wrong if it differs from the kind that the exact
+counts give. Two things are counted apart: columns with too few values for the noise, which a fit leaves out, and
+columns of 0 and 1 that are taken for whole numbers, as which they keep their values.
 """
 
 from __future__ import annotations
@@ -84,7 +85,9 @@ def main() -> None:
                     found["left out"] += 1
                     continue
                 found["decisions"] += 1
-                if guess.kind != true.kind or bool(note) != bool(why):
+                if (true.kind, guess.kind) == ("boolean", "integer"):
+                    found["0 and 1 as whole numbers"] += 1
+                elif guess.kind != true.kind or bool(note) != bool(why):
                     found["wrong kinds"] += 1
                     print(f"{name} {column}: {true.kind} as {guess.kind}", flush=True)
                 elif facts(guess) != facts(true):
