@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import sklar
 from sklar.cli.main import app
-from sklar.errors import FlatColumnWarning
+from sklar.errors import FlatColumnWarning, OverspendError
 from sklar.lab.tables.reading import read_table
 
 QUICK: dict[str, Any] = {"method": "independent", "repair": "clip"}
@@ -175,3 +175,19 @@ def test_odd_input_gives_a_table(case: str, tmp_path: Path) -> None:
     ended = run("synth", tmp_path / "odd.csv", "-e", 2, "-o", tmp_path / "o.csv", *FLAGS)
     assert ended.exit_code == 0, ended.stderr
     assert len(pd.read_csv(tmp_path / "o.csv")) > 2500
+
+
+def test_facts_and_model_take_all_of_a_cap_and_are_verified(file: Path, tmp_path: Path) -> None:
+    book = tmp_path / "capped.ledger"
+    sklar.Ledger.create(book, "clinic", 0.8, 1e-9)
+    model = sklar.fit(file, epsilon=0.8, ledger=book, **QUICK)
+    view = sklar.read_ledger(book)
+    assert [fit.method for fit in view.fits] == ["kinds", "facts", "independent"]
+    assert {fit.accountant for fit in view.fits} == {model.claim.accounting} == {"gaussian"}
+    total = view.totals()
+    assert 0.79 < total.epsilon <= 0.8 and 0.9e-9 < total.delta <= 1e-9
+    model.save(tmp_path / "m.sklar")
+    found = sklar.verify(tmp_path / "m.sklar", ledger=book)
+    assert found.ok, str(found)
+    with pytest.raises(OverspendError):
+        sklar.fit(file, model.schema, epsilon=0.01, ledger=book, **QUICK)
