@@ -69,7 +69,7 @@ Signs = Mapping[str, tuple[int, int, int, float]]
 BOUND_SHARES, LABEL_SHARES = (0.02, 0.10), (0.03, 0.25)
 """Share of the budget for the bounds, respectively labels, of one column of unknown kind, and the most for all of them.
 
-They do not depend on the number of rows: what noise hides of a column, and the error of the model, fall alike with it.
+They do not depend on the number of rows: both what noise hides of a column and the error of the model fall with it.
 Labels are the main cost of having no schema. On adult (30,000 rows, 8 columns of labels) and compas (10,568 rows, 9 of
 numbers) shares that fell with the number of rows, to 12% and 4%, gave 5% to 9% larger errors of pairs.
 """
