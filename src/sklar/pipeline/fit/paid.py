@@ -47,6 +47,7 @@ from sklar.methods.facts.marks import (
     bounds_to_pay,
     labels_to_pay,
     listed_facts,
+    must_pay,
     require_payable,
     rows_to_pay,
     unknown_columns,
@@ -346,6 +347,23 @@ def cut_part(whole: BudgetPart, share: float, *, discovery: bool = False) -> Bud
         return BudgetPart(budget=Budget(epsilon=allowance.amount, delta=0.0), allowance=allowance)
     delta = budget.delta if discovery else budget.delta - aside
     return BudgetPart(budget=Budget(rho=allowance.amount, delta=delta), allowance=allowance)
+
+
+def finds_labels(schema: Schema) -> bool:
+    """Return whether a fit by this schema may search for labels, for which it sets a part of delta aside."""
+    return bool(labels_to_pay(schema) or unknown_columns(schema))
+
+
+def find_facts_share(schema: Schema) -> float:
+    """Return the share of its budget that a fit spends on facts by default; at most, if columns are of unknown kind."""
+    if not must_pay(schema):
+        return 0.0
+    unknown = len(unknown_columns(schema))
+    if not unknown:
+        return DEFAULT_PAY_SHARE
+    bounds = min(BOUND_SHARES[0] * len(bounds_to_pay(schema)), BOUND_SHARES[1])
+    # Labels cost more than bounds: as if all unknown columns held words.
+    return KINDS_SHARE + bounds + min(LABEL_SHARES[0] * (unknown + len(labels_to_pay(schema))), LABEL_SHARES[1])
 
 
 def facts_part(schema: Schema, budget: Budget, unit: Unit) -> BudgetPart:

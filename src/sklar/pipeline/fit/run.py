@@ -18,13 +18,22 @@ from sklar.accounting.ledger import FitRecord, Ledger
 from sklar.accounting.unit import Neighbours, Unit, make_unit
 from sklar.errors import BudgetError, FlatColumnWarning, TableTooLargeError, UsageError, warn_user
 from sklar.methods.evidence import Setting, measure_all
-from sklar.methods.facts.marks import labels_to_pay, must_pay, unknown_columns, with_calendars, with_found_digits
+from sklar.methods.facts.marks import must_pay, with_calendars, with_found_digits
 from sklar.methods.method import Method, as_if_paid
 from sklar.notebook import notebook_bar
 from sklar.pipeline.accept import Criteria, not_accepted
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.claim import declared_digest, make_claim, settings_digest
-from sklar.pipeline.fit.paid import BudgetPart, Paid, PaidStage, Rest, SessionOpener, paid_first, set_aside
+from sklar.pipeline.fit.paid import (
+    BudgetPart,
+    Paid,
+    PaidStage,
+    Rest,
+    SessionOpener,
+    finds_labels,
+    paid_first,
+    set_aside,
+)
 from sklar.pipeline.fit.prices import require_addable, stated_digest, step_costs, with_own_price
 from sklar.pipeline.fit.prior import count_prior, require_public
 from sklar.pipeline.fit.request import DEFAULT_DELTA, FitRequest, fit_request
@@ -213,8 +222,7 @@ def _paid(opened: _Opened) -> AbstractContextManager[Paid]:
 def _whole(opened: _Opened) -> BudgetPart:
     """Return the budget of facts and model together, with its allowance: it depends on public facts alone."""
     schema, budget = opened.request.schema, opened.budget
-    labels = bool(labels_to_pay(schema) or unknown_columns(schema))
-    aside = set_aside(budget, labels=labels)
+    aside = set_aside(budget, labels=finds_labels(schema))
     counted = coordinates(as_if_paid(with_calendars(schema))).schema
     settings = opened.method.resolve(opened.settings, budget)
     allowance = opened.method.unplanned_allowance(counted, settings, budget, opened.unit, aside)
