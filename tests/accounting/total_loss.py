@@ -26,7 +26,7 @@ def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> Total
     Pure epsilons, rhos and squared shifts of Gaussian noise add up under full adaptivity: later events may depend on
     earlier outputs in every way. Exact composition needs all noise scales and numbers of tables to be set before the
     first output; `planned` says so. The deltas of discoveries add up, and are part of `delta`; the rest of it is what
-    rho is converted at. A delta of 0 asks for the pure sum.
+    rho, or squared shifts, are converted at. A delta of 0 asks for the pure sum.
     """
     events, delta = tuple(events), validate_delta(delta)
     rho, found = (summed(getattr(event, measure) for event in events) for measure in ("rho", "delta"))
@@ -36,8 +36,8 @@ def total_loss(events: Iterable[Event], delta: float, *, planned: bool) -> Total
         if planned and why_not_exact(events, delta) is None:
             epsilon = exact_epsilon(find_pair(events), delta)
             bounds.append(TotalLoss(epsilon=epsilon, delta=delta, rho=rho, accountant="exact"))
-        elif delta >= MIN_DELTA and why_not_gaussian(events) is None:
-            epsilon = exact_epsilon(DominatingPair(shift=math.sqrt(2 * shift_cost(events))), delta)
+        elif delta - found >= MIN_DELTA and why_not_gaussian(events) is None:
+            epsilon = exact_epsilon(DominatingPair(shift=math.sqrt(2 * shift_cost(events))), delta - found)
             bounds.append(TotalLoss(epsilon=epsilon, delta=delta, rho=rho, accountant="gaussian"))
     best = min(bounds, key=lambda bound: bound.epsilon)
     if math.isinf(best.epsilon):

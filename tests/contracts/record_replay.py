@@ -124,8 +124,16 @@ def _discovery_faults(look: Look, events: tuple[Any, ...]) -> list[str]:
     charged = [(event.noise, event.threshold, event.floor) for event in events]
     used = [(request.noise, request.threshold, request.floor) for request in look.settings]
     faults = [] if charged == used else ["the noise, threshold or floor is not the one that was charged"]
-    low = any((release.counts < event.threshold).any() for release, event in zip(look.answer, events, strict=True))
-    return [*faults, *(["a label below the threshold is shown"] if low else [])]
+    low = any(
+        count < event.threshold and label not in release.discovery.listed
+        for release, event in zip(look.answer, events, strict=True)
+        for label, count in zip(release.labels, release.counts.tolist(), strict=True)
+    )
+    faults += ["a label below the threshold is shown"] if low else []
+    pairs = zip(look.settings, look.exact, strict=True)
+    # A listed label without rows must get noise, too: whether it is shown would betray its first row.
+    hidden = any(not set(request.listed) <= set(exact) for request, exact in pairs)
+    return [*faults, *(["a listed label was not counted"] if hidden else [])]
 
 
 def _label_faults(one: dict[str, int], other: dict[str, int], event: DiscoveryEvent) -> list[str]:

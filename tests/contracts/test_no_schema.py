@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 import sklar
 import sklar.rows.encode as encode_module
-from sklar.accounting.composition.zcdp import epsilon_to_rho
+from sklar.accounting.budget import Budget
+from sklar.accounting.composition.adaptive import adaptive_allowance
+from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.accounting.events import DiscoveryEvent
 from sklar.errors import BudgetError
 from sklar.rows.encode.classes import class_encoder
 from tests.contracts.record_replay import compare, record
-from tests.tiers import BOTH_RELATIONS
+from tests.tiers import BOTH_RELATIONS, slow_unless
 
 ROWS = 900
 
@@ -59,17 +62,19 @@ def few_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("relation", BOTH_RELATIONS)
-def test_record_and_replay(monkeypatch: pytest.MonkeyPatch, relation: str) -> None:
-    base = people()
+@pytest.mark.parametrize("shifts", slow_unless((False).__eq__, [False, True]))
+def test_record_and_replay(monkeypatch: pytest.MonkeyPatch, relation: str, shifts: bool) -> None:
+    base = people(5_000 if shifts else ROWS)
     kept = base if relation == "add-remove" else base.iloc[1:]
-    first = record(monkeypatch, data=base, **settings(relation))
-    assert first.model is not None
+    options = {"epsilon": 0.8} if shifts else {}
+    first = record(monkeypatch, data=base, **settings(relation, **options))
+    assert first.model is not None and (first.model.claim.accounting == "gaussian") == shifts
     found = {name: column.kind for name, column in first.model.schema.items()}
     assert found == {"age": "integer", "income": "real", "since": "datetime", "city": "category", "smoker": "boolean"}
     assert any(isinstance(event, DiscoveryEvent) for _, events in first.charges for event in events)
     for at in range(len(ODD)):
         other = pd.concat([kept, ODD.iloc[[at]]], ignore_index=True)
-        assert compare(first, record(monkeypatch, first, data=other, **settings(relation))) == []
+        assert compare(first, record(monkeypatch, first, data=other, **settings(relation, **options))) == []
 
 
 def test_the_charges_add_up_to_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,6 +92,23 @@ def test_the_charges_add_up_to_the_claim(monkeypatch: pytest.MonkeyPatch) -> Non
         alphas * rho + (np.log(1 / delta) + (alphas - 1) * np.log(1 - 1 / alphas) - np.log(alphas)) / (alphas - 1)
     )
     assert epsilon <= 6.0 * (1 + 1e-6)
+
+
+def test_squared_shifts_and_deltas_add_up_to_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recomposed by hand: one Gaussian at what discoveries leave of delta."""
+    seen = record(monkeypatch, data=people(5_000), **settings("replace", epsilon=0.8))
+    assert seen.model is not None and seen.model.claim.accounting == "gaussian"
+    events = [event for _, batch in seen.charges for event in batch]
+    found = sum(event.delta for event in events if isinstance(event, DiscoveryEvent))
+    assert 0 < found <= 0.25e-9
+    # Two cells move by 1: a squared length of 2. Sums of squares of Gaussian noise less the dither of variance 4.
+    squared = sum(2 * getattr(event, "tables", 1) / (event.noise.scale**2 - 4) for event in events)
+    shift, epsilon = np.sqrt(squared), 0.8
+    delta = norm.cdf(shift / 2 - epsilon / shift) - np.exp(epsilon) * norm.cdf(-shift / 2 - epsilon / shift)
+    assert 0.5e-9 < delta <= 0.75e-9
+    # By zCDP the same releases would cost more than was claimed.
+    rho = sum(event.rho for event in events)
+    assert rho_to_epsilon(rho, 0.75e-9) > 0.8
 
 
 def test_everything_that_was_found_is_in_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +156,9 @@ def test_too_few_rows_stop_with_nearly_all_of_the_budget_left(tmp_path: Any) -> 
         with pytest.raises(BudgetError, match="too few to find out"):
             sklar.fit(tmp_path / "few.csv", epsilon=0.5)
     (fit,) = sklar.read_ledger(tmp_path / "few.csv.ledger").fits
-    assert fit.method == "kinds" and fit.allowance.amount == pytest.approx(0.04 * epsilon_to_rho(0.5, 0.75e-9))
+    whole = adaptive_allowance(Budget(epsilon=0.5, delta=1e-9), 0.25e-9)
+    assert whole is not None and fit.whole == whole and fit.method == "kinds"
+    assert fit.allowance.amount == pytest.approx(0.04 * whole.amount) and fit.allowance.delta == 0
 
 
 @pytest.mark.parametrize("bad", [{"delta": 0.0}, {"pay_share": 0.97}, {"method": "nothing"}, {"target": "absent"}])

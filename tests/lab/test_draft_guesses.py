@@ -289,3 +289,13 @@ def test_few_names_of_persons_are_no_category(name: str, values: list[str]) -> N
 )
 def test_names_of_things_stay_categories(name: str, values: list[str]) -> None:
     assert isinstance(one(values * 40, name=name), Category)
+
+
+def test_words_that_usually_mean_a_missing_value_are_a_question() -> None:
+    """Numbers read them as null in any case: the question is about labels."""
+    city = ["rome"] * 40 + ["k.A."] * 20 + ["-"] * 20 + ["oslo"] * 40
+    drafted = draft_schema(pa.table({"city": city, "age": [str(20 + i % 60) for i in range(110)] + ["NA"] * 10}))
+    assert 'null_values = ["-", "k.A."]' in drafted.todo
+    assert any("Does '-', 'k.A.' stand for a missing value?" in note for note in drafted.notes["city"])
+    assert drafted["age"].kind == "integer" and drafted["age"].nullable  # type: ignore[attr-defined]
+    assert "null_values" not in draft_schema(pa.table({"city": ["rome", "oslo"] * 40})).todo

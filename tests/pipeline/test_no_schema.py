@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import sklar
 from sklar.cli.main import app
-from sklar.errors import FlatColumnWarning
+from sklar.errors import FlatColumnWarning, OverspendError
 from sklar.lab.tables.reading import read_table
 
 QUICK: dict[str, Any] = {"method": "independent", "repair": "clip"}
@@ -89,6 +89,14 @@ def test_output_follows_the_input(file: Path, tmp_path: Path) -> None:
     plain = tmp_path / "plain.csv"
     assert run("synth", file, "-e", 2, "-o", plain, "-s", tmp_path / "like.schema.toml", *FLAGS).exit_code == 0
     assert abs(mean_size(plain, schema) - 172) < 5
+    saved = sklar.fit(file, schema, epsilon=20, **QUICK)
+    saved.save(tmp_path / "m.sklar")
+    assert run("sample", tmp_path / "m.sklar", "-n", 50, "-o", tmp_path / "more.csv", "--like", file).exit_code == 0
+    lines = (tmp_path / "more.csv").read_bytes().decode("cp1252").splitlines()
+    assert lines[0].split(";") == header and all("." not in line.split(";")[0] for line in lines[1:])
+    for name in ("x.parquet", "parts/"):
+        out = tmp_path / name
+        assert run("sample", tmp_path / "m.sklar", "-n", 50, "-o", out, "--like", file).exit_code == 1
     refused = run("synth", file, "-e", 2, "-o", tmp_path / "x.parquet", "--like-input", *FLAGS)
     assert refused.exit_code == 1 and ".csv" in refused.stderr
 
@@ -167,3 +175,19 @@ def test_odd_input_gives_a_table(case: str, tmp_path: Path) -> None:
     ended = run("synth", tmp_path / "odd.csv", "-e", 2, "-o", tmp_path / "o.csv", *FLAGS)
     assert ended.exit_code == 0, ended.stderr
     assert len(pd.read_csv(tmp_path / "o.csv")) > 2500
+
+
+def test_facts_and_model_take_all_of_a_cap_and_are_verified(file: Path, tmp_path: Path) -> None:
+    book = tmp_path / "capped.ledger"
+    sklar.Ledger.create(book, "clinic", 0.8, 1e-9)
+    model = sklar.fit(file, epsilon=0.8, ledger=book, **QUICK)
+    view = sklar.read_ledger(book)
+    assert [fit.method for fit in view.fits] == ["kinds", "facts", "independent"]
+    assert {fit.accountant for fit in view.fits} == {model.claim.accounting} == {"gaussian"}
+    total = view.totals()
+    assert 0.79 < total.epsilon <= 0.8 and 0.9e-9 < total.delta <= 1e-9
+    model.save(tmp_path / "m.sklar")
+    found = sklar.verify(tmp_path / "m.sklar", ledger=book)
+    assert found.ok, str(found)
+    with pytest.raises(OverspendError):
+        sklar.fit(file, model.schema, epsilon=0.01, ledger=book, **QUICK)

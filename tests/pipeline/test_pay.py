@@ -97,7 +97,7 @@ def test_the_price_is_what_the_ledger_shows(file: Path) -> None:
     assert (
         fit.method == "facts"
         and fit.closed
-        and [step.label for step in fit.steps] == ["bounds", "common words", "labels"]
+        and [step.label for step in fit.steps] == ["bounds", "number of values", "labels"]
     )
     assert fit.spent == pytest.approx(fit.allowance.amount) and 0 < fit.spent_delta <= fit.allowance.delta
     assert (view.totals().epsilon, view.totals().delta) == (pytest.approx(0.5), pytest.approx(1e-8))

@@ -159,3 +159,16 @@ def test_it_says_when_transitions_are_below_the_noise_level() -> None:
     expected = few.fits[0].expected
     assert expected is not None and expected.kept == pytest.approx(0.8 * kept[0].std / 545, rel=0.01)
     assert "kept" not in str(sklar.plan(SCHEMA, epsilon=[2], rows=545))
+
+
+def test_facts_that_are_measured_first_leave_less_for_the_model() -> None:
+    """A tenth of the budget for marked facts; kinds, bounds and labels of unknown columns cost more."""
+    bounds = {"lower": "pay", "upper": "pay"}
+    known = {f"x{i}": sklar.Real(0, 1) for i in range(4)}
+    marked = known | {"x0": sklar.Real(0, 1, source=bounds)}
+    unknown = known | {"x0": sklar.Unknown()}
+    noise = [
+        sklar.plan(sklar.Schema(columns), epsilon=1.0, rows=5_000).lines[-1].std for columns in (known, marked, unknown)
+    ]
+    assert noise[1] / noise[0] == pytest.approx(0.9**-0.5, rel=0.01)
+    assert noise[2] / noise[0] == pytest.approx((1 - 0.04 - 0.03) ** -0.5, rel=0.02)

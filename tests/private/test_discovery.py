@@ -24,7 +24,7 @@ from sklar.private.recorder import Recorder
 from sklar.private.requests import check_discoveries
 from sklar.release.charges import hash_request
 from sklar.release.choices import Discovery
-from sklar.release.measurements import Recorded, decode_step, encode_step
+from sklar.release.measurements import Recorded, decode_step, encode_step, is_valid_discovery
 from sklar.release.replay import ReplayDoor
 from sklar.rows import open_rows
 
@@ -49,6 +49,18 @@ def test_the_floor_hides_whatever_the_noise_says() -> None:
     (found,) = add_noise_to_labels([asked(noise=loud)], exact, SYSTEM)
     assert 40 < len(found.labels) < 160
     assert all(label.startswith("a") for label in found.labels) and found.counts.min() >= 10
+
+
+def test_listed_labels_are_shown_whatever_their_counts() -> None:
+    exact = {"city": {"rome": 2, "bern": 500, "lone": 1}}
+    (found,) = add_noise_to_labels([asked(listed=("rome", "oslo"))], exact, SYSTEM)
+    assert found.labels == ("bern", "oslo", "rome") and found.counts.tolist() == [500, 0, 2]
+    assert is_valid_discovery(found)
+    cut = dataclasses.replace(found, labels=("bern", "rome"), counts=found.counts[[0, 2]])
+    assert not is_valid_discovery(cut)
+    loud = asked(listed=tuple(f"w{i}" for i in range(400)), noise=Noise(kind="gaussian", scale=1e6))
+    (found,) = add_noise_to_labels([loud], {"city": {}}, SYSTEM)
+    assert len(found.labels) == 400 and 100 < (found.counts < 0).sum() < 300
 
 
 ALLOWANCE = Allowance(measure="rho", amount=0.02, delta=1e-6)
@@ -117,6 +129,8 @@ def test_a_discovery_that_is_not_paid_for_reads_nothing(monkeypatch: pytest.Monk
         [asked(noise="quiet")],
         [asked(threshold=3.5)],
         [asked(floor=0)],
+        [asked(listed=["rome"])],
+        [asked(listed=(1,))],
         [asked(), asked()],
         iter([asked()]),
     ],

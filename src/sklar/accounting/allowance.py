@@ -42,8 +42,8 @@ class Allowance:
         object.__setattr__(self, "delta", validate_delta(self.delta, "the delta of an allowance"))
         if self.delta and self.measure == "epsilon":
             raise BudgetError("an allowance of pure epsilon has no delta for discoveries.")
-        if self.dither and (self.measure == "epsilon" or self.delta or not 0 < self.dither < MIN_LATTICE_RATIO):
-            raise BudgetError("only an allowance for Gaussian noise alone, without discoveries, has a dither.")
+        if self.dither and (self.measure == "epsilon" or not 0 < self.dither < MIN_LATTICE_RATIO):
+            raise BudgetError("only an allowance for Gaussian noise alone has a dither.")
 
     @property
     def spendable(self) -> Allowance:
@@ -57,15 +57,18 @@ class Allowance:
             raise BudgetError(f"a part of an allowance is at most the whole; the fraction {share:g} was given.")
         return replace(self, amount=self.amount * share, delta=self.delta * min(share, 1.0))
 
-    def noise(self, unit: Unit, tables: int = 1) -> Noise:
+    def noise(self, unit: Unit, tables: int = 1, resolution: float | None = None) -> Noise:
         """Return the noise for each cell of `tables` tables of counts that together spend this allowance.
 
-        rho: sigma^2 = l2^2 / (2 rho / tables) + dither^2, in parts of a vote where counts are. epsilon: scale = l1 /
-        (epsilon / tables).
+        rho: sigma^2 = l2^2 / (2 rho / tables) + dither^2, in units of `resolution`, by default parts of a vote where
+        counts are. epsilon: scale = l1 / (epsilon / tables).
         """
         share = self.spendable.amount / validate_count(tables, "the number of tables")
         noise = _make_noise(self.measure, share, unit.l1, unit.l2)
-        return replace(noise, scale=math.hypot(noise.scale, self.dither * unit.resolution)) if self.dither else noise
+        if not self.dither:
+            return noise
+        step = unit.resolution if resolution is None else resolution
+        return replace(noise, scale=math.hypot(noise.scale, self.dither * step))
 
     def sum_noise(self, *, l1: float, l2: float, resolution: float | None = None) -> Noise:
         """Return the noise for one vector that a person moves by at most `l1` and `l2`, spending this whole allowance.

@@ -143,14 +143,26 @@ class Method(Generic[Options]):
         """Return what a fit may spend, by the accounting that allows most, and the plan it is held to (empty for
         none)."""
         plan = self.plan(schema, options) if self.plan is not None else ()
-        allowance = calibrate(budget, unit, plan)
-        shifts = adaptive_allowance(budget) if not plan and self.gaussian(schema, options) else None
+        if plan:
+            return calibrate(budget, unit, plan), plan
+        return self.unplanned_allowance(schema, options, budget, unit), ()
+
+    def unplanned_allowance(
+        self, schema: Schema, options: Options, budget: Budget, unit: Unit, discovery: float = 0.0
+    ) -> Allowance:
+        """Return what a fit may spend without a plan, by the filter that allows most.
+
+        `discovery` is the part of the budget's delta that is set aside for finding labels.
+        """
+        allowance = calibrate(budget, unit, discovery=discovery)
+        planned = self.plan is not None and bool(self.plan(schema, options))
+        gaussian = planned or self.gaussian(schema, options)
+        shifts = adaptive_allowance(budget, discovery) if gaussian else None
         if shifts is None:
-            return allowance, plan
-        least = min(
-            line.noise.scale / line.resolution for line in self.outline(schema, options, allowance, unit, OUTLINE_ROWS)
-        )
-        return (shifts if least >= MIN_GAUSSIAN_FILTER_NOISE else allowance), plan
+            return allowance
+        lines = self.outline(schema, options, allowance, unit, OUTLINE_ROWS)
+        least = min(line.noise.scale / line.resolution for line in lines)
+        return shifts if least >= MIN_GAUSSIAN_FILTER_NOISE else allowance
 
     def require_possible(
         self, schema: Schema, options: Options, allowance: Allowance, unit: Unit, rows: int | None

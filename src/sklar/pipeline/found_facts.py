@@ -58,14 +58,15 @@ def found_facts(schema: Schema, fit: Mapping[str, Any], rows: int) -> FoundFacts
 
 
 def _describe(name: str, schema: Schema, notes: list[str]) -> str:
-    column, noted = schema[name], next((note for note in notes if note.startswith(f"{name}: ")), "")
-    text = noted.removeprefix(f"{name}: ")
+    column = schema[name]
+    text = "; ".join(note.removeprefix(f"{name}: ") for note in notes if note.startswith(f"{name}: "))
     if not column.modelled:
         named = "named like a key: never read, and new keys are made" if column.kind == "id" else "left out"
         return f"{named}: {text}" if text else named
     if isinstance(column, Labels):
         return f"{column.kind}: {text}" if text else describe_column(column)
-    more = f"; {text.partition('; ')[2]}" if "; " in text else ""
+    span = f"{getattr(column, 'lower', '')} to {getattr(column, 'upper', '')}"
+    more = "".join(f"; {part}" for part in text.split("; ") if part not in ("", span))
     form = getattr(column, "format", None)
     written = f", written as {form}" if form else ""
     return describe_column(column).removesuffix(", may be missing") + written + more

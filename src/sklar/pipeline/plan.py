@@ -10,6 +10,7 @@ from os import PathLike
 from typing import Any
 
 from sklar import notebook
+from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.unit import Neighbours, Unit, make_unit
 from sklar.errors import BudgetError, UsageError
@@ -17,6 +18,7 @@ from sklar.given_numbers import plain_options, whole_number
 from sklar.methods.expectation import Expectation, sampling_error
 from sklar.methods.method import OUTLINE_ROWS, Method, as_if_paid
 from sklar.methods.registry import find_method
+from sklar.pipeline.fit.paid import find_facts_share, finds_labels, set_aside
 from sklar.schema.table import Schema
 
 MIN_EPSILON, MAX_EPSILON = 0.01, 20.0
@@ -273,12 +275,13 @@ class PlanRequest:
         self.method: Method[Any] = find_method(method)
         by, self.settings = self.method.fitting(schema, options, target)
         self.schema, self.unit, self.rows = by.schema, unit, rows
+        self.facts_share, self.finds_labels = find_facts_share(schema), finds_labels(schema)
         self.method.require_unit(unit)
 
     def fit(self, budget: Budget) -> PlannedFit:
         """Return the measurements and the expected accuracy under a budget."""
         settings = self.method.resolve(self.settings, budget)
-        allowance, _ = self.method.allowance(self.schema, settings, budget, self.unit)
+        allowance = self._allowance(settings, budget)
         outline = self.method.outline(self.schema, settings, allowance, self.unit, self.rows)
         lines = tuple(
             PlanLine(
@@ -294,6 +297,14 @@ class PlanRequest:
         )
         return PlannedFit(epsilon=budget.epsilon, expected=self._expect(settings, allowance), lines=lines)
 
+    def _allowance(self, settings: Any, budget: Budget) -> Allowance:
+        """Return what the model may spend, without what facts cost that are measured first."""
+        if not self.facts_share:
+            return self.method.allowance(self.schema, settings, budget, self.unit)[0]
+        aside = set_aside(budget, labels=self.finds_labels)
+        whole = self.method.unplanned_allowance(self.schema, settings, budget, self.unit, aside)
+        return replace(whole.part(1 - self.facts_share), delta=0.0)
+
     def _expect(self, settings: Any, allowance: Any) -> Expectation | None:
         if self.method.expect is None:
             return None
@@ -303,7 +314,7 @@ class PlanRequest:
         """Return the expected accuracy alone."""
         budget = Budget(epsilon=epsilon, delta=delta)
         settings = self.method.resolve(self.settings, budget)
-        return self._expect(settings, self.method.allowance(self.schema, settings, budget, self.unit)[0])
+        return self._expect(settings, self._allowance(settings, budget))
 
     def curve(self, wanted: Sequence[float], delta: float) -> tuple[tuple[float, Expectation], ...]:
         """Return the expected accuracy around the given epsilons."""

@@ -101,7 +101,8 @@ class PrivateDoor:
 
         def read() -> tuple[Release, ...]:
             floors = {request.column: request.floor for request in requests}
-            return add_noise_to_labels(requests, exact_label_counts(self._rows, floors), self._noise)
+            listed = {request.column: request.listed for request in requests}
+            return add_noise_to_labels(requests, exact_label_counts(self._rows, floors, listed), self._noise)
 
         releases = self._step(label, events, hash_request(tuple(requests)), tuple(requests), read)
         return tuple(release for release in releases if isinstance(release, FoundLabels))
@@ -151,27 +152,35 @@ def round_votes(noisy_counts: Ints, unit: Unit) -> Ints:
 def add_noise_to_labels(
     requests: Sequence[Discovery], exact_labels: Mapping[str, Mapping[str, int]], source: NoiseSource
 ) -> tuple[FoundLabels, ...]:
-    """Add noise to the count of each label and keep those above the threshold.
+    """Add noise to the count of each label and keep listed ones and those above the threshold.
 
     A row has at most one label, which depends on the row alone (`rows.codes.label_counts`). Where the schema declares
     persons, a person has at most one, which depends on that person's rows alone (`persons.labels`). So the counts of
     labels are a table over all texts, which one person moves by (unit.l1, unit.l2) and no entry by more than
     rows_per_person. Two things differ from an ordinary table: labels with fewer than `floor` rows are left out, and
-    only noisy counts of at least `threshold` are released. The proof that a label of only one of two neighbours stays
+    only noisy counts of at least `threshold` are released. Neither holds for listed labels, which are cells like any
+    other. The proof that a label of only one of two neighbours stays
     hidden, except with the charged delta, is in `sklar.accounting.composition.discovery`.
     """
-    listed = [[(x, n) for x, n in exact_labels[r.column].items() if n >= r.floor] for r in requests]
-    exact = [np.array([count for _, count in labels], dtype=np.int64) for labels in listed]
+    held = [_considered(request, exact_labels[request.column]) for request in requests]
+    exact = [np.array(list(labels.values()), dtype=np.int64) for labels in held]
     # Sensitivity: as argued above; each request was charged as one event at its own scale and threshold.
     noisy = source.add(exact, [request.noise for request in requests])
     return tuple(
-        _labels_above(request, [label for label, _ in labels], counts)
-        for request, labels, counts in zip(requests, listed, noisy, strict=True)
+        _labels_above(request, list(labels), counts)
+        for request, labels, counts in zip(requests, held, noisy, strict=True)
     )
 
 
+def _considered(request: Discovery, exact_labels: Mapping[str, int]) -> dict[str, int]:
+    """Return the labels that get noise: all listed ones, which no row need have, and others from the floor on."""
+    others = {label: count for label, count in exact_labels.items() if count >= request.floor}
+    return others | {label: exact_labels.get(label, 0) for label in request.listed}
+
+
 def _labels_above(request: Discovery, labels: Sequence[str], noisy_counts: np.ndarray) -> FoundLabels:
-    kept = np.flatnonzero(noisy_counts >= request.threshold)
+    known = set(request.listed)
+    kept = [i for i, label in enumerate(labels) if noisy_counts[i] >= request.threshold or label in known]
     # Alphabetical, so that the order reveals nothing that the noisy counts do not.
-    order = sorted(kept.tolist(), key=lambda i: labels[i])
+    order = sorted(kept, key=lambda i: labels[i])
     return FoundLabels(discovery=request, labels=tuple(labels[i] for i in order), counts=noisy_counts[order])

@@ -120,6 +120,8 @@ def check_discoveries(requests: Sequence[Discovery], schema: Schema) -> None:
         check_noise(request.noise)
         if type(request.threshold) is not int or type(request.floor) is not int or request.floor < 1:
             raise DoorError("the threshold and the floor of a discovery must be whole numbers, the floor at least 1")
+        if type(request.listed) is not tuple or not all(type(label) is str for label in request.listed):
+            raise DoorError("the listed labels of a discovery must be a tuple of texts")
     if len({request.column for request in requests}) < len(requests):
         raise DoorError("a column is requested twice")
 

@@ -35,6 +35,7 @@ class Reservation:
     seed: int
     fingerprint: str
     plan: tuple[PlannedEvent, ...] | None
+    whole: Allowance | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +45,10 @@ class Conditions:
     Attributes:
         admit: Refuses a fit that cannot succeed, given the number of persons where that is public.
         again: Whether the data will be read a second time: a stream that can be read once is then refused.
-        then: The reservation of a second fit of the same data: refused if the cap does not allow both.
     """
 
     admit: Callable[[int | None], None]
     again: bool = False
-    then: Reservation | None = None
 
 
 class Session:
@@ -125,7 +124,7 @@ def open_session(
         if conditions.again:
             rows.require_repeatable()
         conditions.admit(rows.exact_persons if reservation.unit.neighbours == "replace" else None)
-        account, old = _open_account(ledger, reservation, resume, conditions.then)
+        account, old = _open_account(ledger, reservation, resume)
         path = None if ledger.path is None else releases_path(ledger.path, account.id)
         with account:
             recorder = Recorder(account, path, _recorded_steps(path, account.record) if old else ())
@@ -148,17 +147,14 @@ def releases_path(ledger: Path, fit: str) -> Path:
     return ledger.with_name(f"{ledger.name}.{fit}.releases")
 
 
-def _open_account(
-    ledger: Ledger, reservation: Reservation, resume: bool, then: Reservation | None
-) -> tuple[FitAccount, bool]:
+def _open_account(ledger: Ledger, reservation: Reservation, resume: bool) -> tuple[FitAccount, bool]:
     if resume and ledger.path is not None and os.path.exists(ledger.path):
         for fit in reversed(read_ledger(ledger.path).unfinished):
             stored = {step.step for step in _recorded_steps(releases_path(ledger.path, fit.id), fit)}
             lost = [number for number in fit.digests if number not in stored]
             if fit.fingerprint == reservation.fingerprint and lost in ([], [len(fit.steps) - 1]):
                 return ledger.resume(fit.id, lost=lost[0] if lost else None), True
-    later = None if then is None else _list_fields(then)
-    return ledger.reserve(**_list_fields(reservation), then=later), False
+    return ledger.reserve(**{field.name: getattr(reservation, field.name) for field in fields(reservation)}), False
 
 
 def _describe_interruption(fit: FitRecord) -> str:
@@ -169,10 +165,6 @@ def _describe_interruption(fit: FitRecord) -> str:
         f"{steps} of this fit are recorded, for {spent:.0%} of its budget, and the rest of the budget stays reserved. "
         "Run the same command to continue from there; nothing is charged twice."
     )
-
-
-def _list_fields(reservation: Reservation) -> dict[str, Any]:
-    return {field.name: getattr(reservation, field.name) for field in fields(reservation)}
 
 
 def _recorded_steps(path: Path | None, fit: FitRecord) -> list[RecordedLine]:

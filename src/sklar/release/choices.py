@@ -155,16 +155,20 @@ Score = TableDistance | TailNorms | SplitNorms
 class Discovery:
     """A search for labels of a category that the schema does not list and whose counts exceed a threshold.
 
+    Labels of a public list are counted with it, as cells of the same table: a row has one label, listed or not.
+
     Attributes:
         noise: Added to each label's count.
         threshold: Labels with a noisy count below this are not released; `discovery_settings` sets it from a delta.
         floor: Labels with an exact count below this are not considered, which bounds memory.
+        listed: Labels that are known without the rows: their noisy counts are always released.
     """
 
     column: str
     noise: Noise
     threshold: int
     floor: int
+    listed: tuple[str, ...] = ()
 
 
 def _freeze_floats(values: Floats) -> Floats:

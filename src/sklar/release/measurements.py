@@ -97,7 +97,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FoundLabels:
-    """Labels that passed the threshold of a discovery, in alphabetical order, and their noisy counts."""
+    """Listed labels and those above the threshold of a discovery, in alphabetical order, and their noisy counts."""
 
     discovery: Discovery
     labels: tuple[str, ...]
@@ -240,9 +240,13 @@ def get_values_shape(query: Query) -> tuple[int, ...]:
 
 
 def is_valid_discovery(labels: FoundLabels) -> bool:
-    """Return whether labels are distinct, sorted and above the threshold of their discovery."""
+    """Return whether labels are distinct and sorted, with all listed ones, and others above their threshold."""
+    search, known = labels.discovery, set(labels.discovery.listed)
     ordered = list(labels.labels) == sorted(set(labels.labels)) and labels.counts.shape == (len(labels.labels),)
-    return ordered and labels.counts.dtype == np.int64 and bool((labels.counts >= labels.discovery.threshold).all())
+    if not ordered or labels.counts.dtype != np.int64 or not known <= set(labels.labels):
+        return False
+    pairs = zip(labels.labels, labels.counts.tolist(), strict=True)
+    return all(count >= search.threshold or label in known for label, count in pairs)
 
 
 def is_valid_measurement(measurement: Measurement) -> bool:

@@ -9,7 +9,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sklar.accounting.composition.discovery import discovery_delta, discovery_settings, find_noise_quantile, noise_tail
+from sklar.accounting.budget import Budget
+from sklar.accounting.composition.adaptive import adaptive_allowance, shift_cost, why_not_gaussian
+from sklar.accounting.composition.discovery import (
+    LABEL_RESOLUTION,
+    discovery_delta,
+    discovery_settings,
+    find_noise_quantile,
+    noise_tail,
+)
+from sklar.accounting.composition.exact import why_not_exact
+from sklar.accounting.composition.gaussian import analytic_gaussian_delta
 from sklar.accounting.composition.zcdp import rho_to_epsilon
 from sklar.accounting.events import CountEvent, DiscoveryEvent
 from sklar.accounting.noise import Noise
@@ -141,6 +151,64 @@ def test_a_discovery_costs_as_one_table_and_a_delta() -> None:
         found = DiscoveryEvent(label="x", noise=noise, threshold=200, floor=5, unit=unit)
         assert (found.rho, found.epsilon) == (table.rho, table.epsilon)
         assert (table.delta, found.delta > 0) == (0.0, True)
+
+
+def adaptive_laws(noise: Noise, thresholds: tuple[int, int], floor: int) -> list[np.ndarray]:
+    """Exact laws, for both neighbours, of a noisy count, a discovery whose threshold it decides, and a second one.
+
+    One table has a person more, who brings a label of its own to the first discovery, and another, that some have, to
+    the second. Outcomes are flat arrays of equal length.
+    """
+    laws: list[np.ndarray] = []
+    for extra in (1, 0):
+        parts: list[np.ndarray] = []
+        for y, mass in zip(range(-MAX_DRAW_SCALES + extra, MAX_DRAW_SCALES + 1 + extra), law(noise), strict=True):
+            if not -60 <= y <= 60:
+                continue
+            alone = shown(extra, noise, thresholds[y > 0], floor)
+            shared = shown(30 + extra, noise, thresholds[y > 0], floor)
+            parts.append(mass * np.multiply.outer(alone[:40], shared[:40]).ravel())
+        laws.append(np.concatenate(parts))
+    return laws
+
+
+def test_squared_shifts_and_deltas_of_an_adaptive_fit_bound_its_exact_loss() -> None:
+    """By all outcomes of a count and two discoveries. Negative control: without their deltas the bound is false."""
+    noise, floor, thresholds = Noise(kind="gaussian", scale=5.0), 1, (12, 14)
+    one, other = adaptive_laws(noise, thresholds, floor)
+    count = CountEvent(label="n", noise=noise, tables=1, unit=UNITS[0])
+    found = DiscoveryEvent(label="x", noise=noise, threshold=min(thresholds), floor=floor, unit=UNITS[0])
+    events = [count, found, found]
+    assert why_not_gaussian(events) is None
+    shift, deltas = math.sqrt(2 * shift_cost(events)), sum(event.delta for event in events)
+    for epsilon in (0.5, 1.0, 2.0, 3.0):
+        exact = max(float(np.maximum(p - math.exp(epsilon) * q, 0).sum()) for p, q in ((one, other), (other, one)))
+        alone = analytic_gaussian_delta(1 / shift, epsilon)
+        assert exact <= alone + deltas
+        assert epsilon < 2.0 or exact > 2 * alone
+
+
+def test_labels_of_persons_with_votes_are_whole_numbers_to_the_filter() -> None:
+    """Their tables are on a finer lattice; as if labels were, too, a discovery would cost less than it does."""
+    voters = Unit(neighbours="add-remove", votes=True)
+    noise = Noise(kind="gaussian", scale=5.0)
+    table = CountEvent(label="t", noise=noise, tables=1, unit=voters)
+    for unit in (UNITS[0], voters):
+        found = DiscoveryEvent(label="x", noise=noise, threshold=40, floor=1, unit=unit)
+        assert shift_cost([found]) == pytest.approx(0.5 / (5.0**2 - 2.0**2))
+    assert shift_cost([table]) == pytest.approx(0.5 / 5.0**2)
+    whole = adaptive_allowance(Budget(epsilon=20.0, delta=1e-6), 1e-7)
+    assert whole is not None
+    own = whole.noise(voters, resolution=LABEL_RESOLUTION)
+    found = DiscoveryEvent(label="x", noise=own, threshold=400, floor=1, unit=voters)
+    assert shift_cost([found]) == pytest.approx(whole.amount, rel=1e-8)
+
+
+def test_no_bound_forgets_the_delta_of_a_discovery() -> None:
+    found = DiscoveryEvent(label="x", noise=Noise(kind="gaussian", scale=90.0), threshold=700, floor=5, unit=UNITS[0])
+    assert why_not_exact([found], 1e-9) is not None
+    laplace = DiscoveryEvent(label="x", noise=Noise(kind="laplace", scale=90.0), threshold=7000, floor=5, unit=UNITS[0])
+    assert why_not_gaussian([laplace]) is not None
 
 
 def test_refusals() -> None:

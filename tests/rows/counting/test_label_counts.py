@@ -120,3 +120,18 @@ def test_a_bucket_that_is_full_stays_full() -> None:
     assert counts.tolist() == [2**32 - 1, 2**32 - 1, 0]
     for floor in (2**32 - 1, 2**32, 2**40):
         assert label_counts._assign_passes(counts, floor).astype(bool).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("bucket_bytes", [1 << 18, 4 << 5])
+def test_listed_labels_are_counted_below_the_floor_and_without_rows(
+    words: list[str], bucket_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(label_counts, "BUCKET_BYTES", bucket_bytes)
+    counts = Counter(words)
+    rare = min(counts, key=lambda word: counts[word])
+    listed = (rare, "w1", "absent", "NA")
+    rows = open_rows(pa.table({"x": [*words, "NA"]}), SCHEMA, null_values=("NA",))  # type: ignore[arg-type]
+    found = exact_label_counts(rows, {"x": 30}, {"x": listed})["x"]
+    often = {word: count for word, count in counts.items() if count >= 30}
+    assert found == {**often, rare: counts[rare], "w1": counts["w1"], "absent": 0, "NA": 0}
+    assert list(found) == sorted(found)

@@ -90,3 +90,13 @@ def test_persons_with_the_same_rows_name_different_labels() -> None:
     table = pa.table({"id": np.repeat(np.arange(1_000), 2), "x": ["a", "b"] * 1_000, "y": ["c"] * 2_000})
     found = counts(table)["x"]
     assert found["a"] + found["b"] == 1_000 and 350 < found["a"] < 650
+
+
+def test_listed_labels_are_counted_below_the_floor_and_without_persons() -> None:
+    table = made()
+    every = counts(table)
+    rare = min(every["x"], key=lambda label: every["x"][label])
+    rows = open_rows(table, SCHEMA)
+    found = exact_label_counts(rows, {"x": 20, "y": 10**6}, {"x": (rare, "absent"), "y": ("yes",)})
+    often = {label: count for label, count in every["x"].items() if count >= 20}
+    assert found == {"x": {**often, rare: every["x"][rare], "absent": 0}, "y": every["y"]}

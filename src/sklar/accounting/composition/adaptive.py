@@ -25,6 +25,9 @@ same releases at a rho about 10% larger, which is 5% less noise.
 
 Amounts are stated as half the squared shift, m^2 / 2, which is never less than the rho that zCDP would charge: they add
 up with those of other fits in the same measure.
+
+Labels may be found along with such releases, with Gaussian noise: their squared shifts are added in the same way, their
+deltas in a second sum, and delta is at least that of one Gaussian plus this sum. The proof is in `discovery`.
 """
 
 from __future__ import annotations
@@ -40,12 +43,17 @@ from sklar.accounting.composition.lattice import DITHER_SCALE, squared_shift, wh
 from sklar.accounting.events import Event
 
 
-def adaptive_allowance(budget: Budget) -> Allowance | None:
-    """Return the allowance of a fit of Gaussian releases alone; None where the filter does not apply."""
-    if budget.epsilon is None or budget.delta < MIN_DELTA:
+def adaptive_allowance(budget: Budget, discovery: float = 0.0) -> Allowance | None:
+    """Return the allowance of a fit of Gaussian releases alone; None where the filter does not apply.
+
+    `discovery` is the part of the budget's delta that is set aside for finding labels.
+    """
+    delta = budget.delta - discovery
+    if budget.epsilon is None or delta < MIN_DELTA:
         return None
-    sigma = analytic_gaussian_sigma(budget.epsilon, (budget.delta - SLACK) / (1 + RELATIVE_SLACK))
-    return Allowance(measure="rho", amount=0.5 / sigma**2 * (1 - 1e-9), dither=DITHER_SCALE)
+    sigma = analytic_gaussian_sigma(budget.epsilon, (delta - SLACK) / (1 + RELATIVE_SLACK))
+    amount = 0.5 / sigma**2 * (1 - 1e-9)
+    return Allowance(measure="rho", amount=amount, delta=discovery, dither=DITHER_SCALE)
 
 
 def is_amount_within(amount: float, epsilon: float, delta: float) -> bool:

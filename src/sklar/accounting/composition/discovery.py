@@ -4,21 +4,23 @@ A row has one label or none. Let c(x) be the number of rows with label x, k the 
 Where rows of a person share a vote, the person names the label of one of them: c(x) counts persons, and k is 1.
 
     For every label x with c(x) >= floor: if c(x) + Z >= threshold, show x and c(x) + Z. All other labels stay hidden.
+    For every label x of a public list: show c(x) + Z, also if c(x) = 0.
 
 **Claim.** With delta = k P(Z >= threshold - (floor - 1 + k)) this is delta-approximate rho-zCDP and, with Laplace
 noise, (epsilon, delta)-DP, rho and epsilon being the cost of one table of counts with the same noise (see `events`).
 
 **Proof.** Let c, c' be the counts in neighbouring tables D, D'. The vector c - c' is at most (l1, l2) long, as for any
-table, and no entry exceeds k, under both relations. Call X the labels with c >= floor > c', Y those with
-c' >= floor > c, and B those with both at least floor.
+table, and no entry exceeds k, under both relations. Of the labels that are not listed call X those with c >= floor >
+c', and Y those with c' >= floor > c. Call B the listed labels, and those for which both are at least floor.
 
 1. A label of X loses at least one of the at most k rows that leave D, so X has at most k labels; and c <= floor - 1 + k
    for each. So with probability at least 1 - delta over the noise no label of X is shown on D: the event E. In the same
    way no label of Y is shown on D' except with probability delta: the event E'. Labels of Y are never shown on D, nor
    those of X on D'. All other labels outside B are below the floor in both tables.
 2. Noise is independent over labels, so given E, respectively E', the outputs are the same function (cut at the
-   threshold) of the noisy counts of B, which move by at most (l1, l2). Their Renyi divergences of order a are at most
-   a rho, and with Laplace noise the divergence of order infinity is at most epsilon, in both directions.
+   threshold where labels are not listed) of the noisy counts of B, which move by at most (l1, l2). Their Renyi
+   divergences of order a are at most a rho, and with Laplace noise the divergence of order infinity is at most epsilon,
+   in both directions.
 
 This is delta-approximate zCDP as Bun, Steinke (2016) define it. For Laplace noise and any set S of outputs
 
@@ -34,14 +36,15 @@ with P(M(D) in S | E) <= e^epsilon P(M(D') in S | E') + delta' in place of the b
 **Under the Gaussian filter** (`adaptive`). Let a fit make Gaussian releases and discoveries with Gaussian noise,
 adaptively, such that squared shifts sum to at most m^2 and the deltas above to at most D. Then it is (epsilon, delta_m
 + D)-DP, delta_m being that of one Gaussian of shift m. Proof. Fix neighbours b = 0, 1. Let M' be the fit in which each
-discovery leaves out the labels that are below the floor in the other table. The labels B that remain are the same for
-both b, so its discoveries are cuts of Gaussian vectors that move by at most l2, made by steps that know both tables but
-not b: the theorem in `adaptive` covers M'. M is M' but for *hits*, labels that M' leaves out and M shows. Their noise
-is fresh, so that given what was shown so far the next discovery hits with probability at most its delta, for any
-outcome on B; and until the first hit both show the same. Let t be all that M' shows and q(t) >= 1 - D the probability
-of no hit along t. For any set S, P(M_0 in S) <= 1 - E[q(t); M'_0 not in S] <= (1 - D) P(M'_0 in S) + D, and P(M_1 in S)
->= E[q(t); M'_1 in S] >= (1 - D) P(M'_1 in S). With P(M'_0 in S) <= e^epsilon P(M'_1 in S) + delta_m the claim follows.
-QED. The ledger does not use this yet: it adds up rhos of facts and model as zCDP (`filters`).
+discovery leaves out the unlisted labels that are below the floor in the other table. The labels B that remain are the
+same for both b, so its discoveries are cuts of Gaussian vectors that move by at most l2, made by steps that know both
+tables but not b: the theorem in `adaptive` covers M'. M is M' but for *hits*, labels that M' leaves out and M shows.
+Their noise is fresh, so that given what was shown so far the next discovery hits with probability at most its delta,
+for any outcome on B; and until the first hit both show the same. Let t be all that M' shows, and q(t) >= 1 - D the
+probability of no hit along t, for either b. For any set S, P(M_0 in S) <= 1 - E[q(t); M'_0 not in S] <= (1 - D)
+P(M'_0 in S) + D, and P(M_1 in S) >= E[q(t); M'_1 in S] >= (1 - D) P(M'_1 in S). With P(M'_0 in S) <= e^epsilon P(M'_1
+in S) + delta_m the claim follows. QED. Of a person with a vote one label is counted, so these counts are whole numbers,
+on the lattice of the integers (`lattice`), where other tables are in parts of a vote.
 
 Thresholds of this kind: Korolova, Kenthapadi, Mishra, Ntoulas (2009), "Releasing search queries and clicks privately".
 """
@@ -55,6 +58,8 @@ from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
 
+LABEL_RESOLUTION = 1.0
+"""What counts of labels are whole multiples of, also where rows of a person share a vote: persons are counted."""
 FLOOR_SHARE = 0.02
 """The floor as a share of the threshold without a floor: a higher share saves memory and hides more labels."""
 MAX_THRESHOLD = 2**62

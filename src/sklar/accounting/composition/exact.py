@@ -94,6 +94,8 @@ def find_pair(events: Iterable[Event]) -> DominatingPair:
 
 def _dominate(events: tuple[Event, ...]) -> DominatingPair | str:
     """Return the pair, or why there is none. Tables are scalar draws if possible, else Gaussian ones add a shift."""
+    if any(event.delta for event in events):
+        return "labels that are found have a delta of their own"
     tables = [e for e in events if isinstance(e, CountEvent) and e.unit.rows_per_person == 1 and not e.unit.votes]
     tables = [table for table in tables if table.noise.kind == "laplace" or table.noise.scale < FINE_LATTICE]
     if _why_not_composed(_count_draws(tables)) is not None:

@@ -36,15 +36,17 @@ theta < 1.1e-34 and kappa < 3e-34. Even 2^40 coordinates, more than any memory h
 slack for rounding that `exact` adds to every delta. What the lemma costs is the factor sigma / t in the shift: 2e-6
 beyond 1 at sigma = 1,024, and 3% at 8.
 
-The same holds for tables of counts, whose lattice is that of the integers, with any number of rows per person, and for
-tables of votes, whose lattice is that of parts of a vote.
+The same holds for tables of counts, whose lattice is that of the integers, with any number of rows per person, for
+tables of votes, whose lattice is that of parts of a vote, and for the labels of a discovery that both neighbours count
+(see `discovery`), whose lattice is always that of the integers: of a person with a vote one label is counted.
 Reference for the idea (convolutions of discrete Gaussians): Peikert (2010), "An efficient and parallel Gaussian sampler
 for lattices". The discrete Gaussian: Canonne, Kamath, Steinke (2020).
 """
 
 from __future__ import annotations
 
-from sklar.accounting.events import CountEvent, Event, SumEvent
+from sklar.accounting.composition.discovery import LABEL_RESOLUTION
+from sklar.accounting.events import ChoiceEvent, CountEvent, DiscoveryEvent, Event, SumEvent
 
 DITHER_SCALE = 2.0
 """s of the lemma, in units of the lattice."""
@@ -56,7 +58,7 @@ FINE_LATTICE = 1024.0
 
 def why_no_shift(event: Event, min_fineness: float = MIN_FINENESS) -> str | None:
     """Explain in a clause why the lemma does not apply to an event; None if it does."""
-    if not isinstance(event, CountEvent | SumEvent):
+    if not isinstance(event, CountEvent | SumEvent | DiscoveryEvent):
         return "a measurement is neither a table of counts nor a sum"
     if event.noise.kind != "gaussian":
         return "Laplace noise on a vector, or with several rows per person, has no single worst case"
@@ -68,16 +70,20 @@ def why_no_shift(event: Event, min_fineness: float = MIN_FINENESS) -> str | None
 
 
 def squared_shift(event: Event, min_fineness: float = MIN_FINENESS) -> float:
-    """Return (D / t)^2: the squared shift, in its own standard deviations, of the Gaussian that dominates the event."""
+    """Return (D / t)^2: the squared shift, in its own standard deviations, of the Gaussian that dominates the event.
+
+    A discovery also has a delta, which this does not contain.
+    """
     why = why_no_shift(event, min_fineness)
-    if why is not None or not isinstance(event, CountEvent | SumEvent):
+    if why is not None or isinstance(event, ChoiceEvent):
         raise ValueError(why)
     fineness = _fineness(event)
     assert fineness is not None
     left = 1.0 - (DITHER_SCALE / fineness) ** 2
     if isinstance(event, SumEvent):
         return (event.l2 / event.noise.scale) ** 2 / left
-    return event.tables * (event.unit.l2 / event.noise.scale) ** 2 / left
+    tables = event.tables if isinstance(event, CountEvent) else 1
+    return tables * (event.unit.l2 / event.noise.scale) ** 2 / left
 
 
 def covers_vector(planned: SumEvent, requested: SumEvent, rounding: float) -> bool:
@@ -91,8 +97,10 @@ def covers_vector(planned: SumEvent, requested: SumEvent, rounding: float) -> bo
     return fine and requested.l2 / requested.noise.scale <= planned.l2 / planned.noise.scale * (1 + rounding)
 
 
-def _fineness(event: CountEvent | SumEvent) -> float | None:
+def _fineness(event: CountEvent | SumEvent | DiscoveryEvent) -> float | None:
     """Return sigma in units of the lattice; None if that is not known."""
     if isinstance(event, CountEvent):
         return event.noise.scale / event.unit.resolution
+    if isinstance(event, DiscoveryEvent):
+        return event.noise.scale / LABEL_RESOLUTION
     return None if event.resolution is None else event.noise.scale / event.resolution

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -104,7 +104,7 @@ class Ledger:
         seed: int,
         fingerprint: str,
         plan: Sequence[PlannedEvent] | None = None,
-        then: Mapping[str, Any] | None = None,
+        whole: Allowance | None = None,
     ) -> FitAccount:
         """Reserve the whole budget of a fit, before it reads any row.
 
@@ -113,22 +113,22 @@ class Ledger:
             seed: Seed of the post-processing, so that a resumed fit estimates the same model.
             fingerprint: Hash of schema, method and options.
             plan: All tables and vectors the fit will measure, if set in advance (`plan_events`); it is then held to it.
-            then: Arguments of a later reservation without which this one is of no use.
+            whole: If later fits continue this one, what all of them may spend together.
 
         Raises:
-            OverspendError: The allowance exceeds the budget, or the ledger's cap does not cover it and the later
-                reservation. Nothing is reserved then.
+            OverspendError: The allowance exceeds the budget, or the ledger's cap does not cover it, or the whole.
+                Nothing is reserved then.
         """
         fit = secrets.token_hex(8)
         entry = _open_entry(
             fit, method=method, budget=budget, allowance=allowance, unit=unit, seed=seed, fingerprint=fingerprint,
             plan=plan,
         )  # fmt: skip
-        later = None if then is None else _open_entry(f"{fit}-later", **then)
+        entry |= {} if whole is None else {"whole": asdict(whole)}
         # The lock comes first: a process that sees the entry must see that the fit is alive.
         lock = FitLock(self.path, fit)
         try:
-            self._journal.append(lambda book: _admit(book, entry, later))
+            self._journal.append(lambda book: _admit(book, entry))
         except BaseException:
             lock.release()
             raise
@@ -273,14 +273,12 @@ def _open_entry(
     }
 
 
-def _admit(book: Book, entry: dict[str, Any], later: dict[str, Any] | None) -> dict[str, Any]:
+def _admit(book: Book, entry: dict[str, Any]) -> dict[str, Any]:
     fits, record = tuple(book.fits.values()), parse_open_entry(entry)
     try:
         check_reservation(book.header, fits, record)
-        if later is not None:
-            check_reservation(book.header, (*fits, record), parse_open_entry(later))
     except OverspendError as refusal:
-        if record.reserved_delta:  # the number below is for fits that find no labels
+        if record.whole.delta or record.first_of:  # the number below is for fits that stand alone and find no labels
             raise
         left = describe_left(book.header, fits, record.budget.delta)
         measure = "epsilon" if record.budget.epsilon is not None else "rho"

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.budget import ROUNDING, Budget, validate_delta
+from sklar.accounting.budget import ROUNDING, Budget, exceeds_limit, validate_delta
 from sklar.accounting.events import CountEvent, PlannedEvent, SumEvent
 from sklar.accounting.ledger.filters import count_planned, take_from_plan
 from sklar.accounting.ledger.records import FitRecord, Header, StepRecord, events_from_json
@@ -21,7 +21,7 @@ _FIT = {"type", "time", "fit"}
 _STEP = _FIT | {"step"}
 FIELDS = {
     "ledger": {"type", "version", "name", "cap", "neighbours", "created", "set_aside"},
-    "open": _FIT | {"method", "budget", "allowance", "unit", "accountant", "plan", "seed", "fingerprint"},
+    "open": _FIT | {"method", "budget", "allowance", "unit", "accountant", "plan", "seed", "fingerprint", "whole"},
     "charge": _STEP | {"label", "events", "repeats", "request"},
     "release": _STEP | {"digest"},
     "close": _FIT,
@@ -128,19 +128,30 @@ def parse_open_entry(entry: Mapping[str, Any]) -> FitRecord:
     """Return the fit of an entry that opens one, before any charge."""
     unit = Unit(**entry["unit"])
     plan = None if entry["plan"] is None else _plan_from_json(entry["plan"], unit)
+    allowance, whole = Allowance(**entry["allowance"]), entry.get("whole")
     return FitRecord(
         id=entry["fit"],
         opened=entry["time"],
         method=entry["method"],
         budget=Budget(**entry["budget"]),
-        allowance=Allowance(**entry["allowance"]),
+        allowance=allowance,
         unit=unit,
         accountant=entry["accountant"],
         plan=plan,
         seed=int(entry["seed"]),
         fingerprint=entry["fingerprint"],
         left=count_planned(plan or ()),
+        first_of=None if whole is None else _parse_whole(whole, allowance),
     )
+
+
+def _parse_whole(fields: Mapping[str, Any], part: Allowance) -> Allowance:
+    """Return the allowance that a fit is the first part of."""
+    whole = Allowance(**fields)
+    same = (whole.measure, whole.dither) == (part.measure, part.dither)
+    if not same or exceeds_limit(part.amount, whole.amount) or part.delta > whole.delta:
+        raise LedgerError("a fit reserves more than the whole that it is a part of")
+    return whole
 
 
 def add_step(fit: FitRecord, step: StepRecord) -> FitRecord:

@@ -19,17 +19,24 @@ The choice of the filter must not depend on outputs, so the cap and the first re
 exists, determine it:
 
 * `pure`: the cap has delta 0 or the first fit is pure. Epsilons are added; only pure fits are admitted.
-* `full`: the first fit rests on exact composition or squared shifts, its amount is more than the cap's rho, and it is
-  exactly within the cap's (epsilon, delta). It is covered alone and nothing more is admitted. So it is not used where
-  the custodian set a part of delta aside for later.
+* `full`: the first fit rests on exact composition of its plan, its amount is more than the cap's rho, and it is exactly
+  within the cap's (epsilon, delta). It is covered alone and nothing more is admitted. So it is not used where the
+  custodian set a part of delta aside for later.
+* `gaussian`: the first fit rests on squared shifts, and its amount is more than the cap's rho. Squared shifts are added
+  and kept within those of one Gaussian of the cap (`composition.adaptive`); only fits of such noise are admitted.
 * `zcdp`: all other cases. Rhos are added and kept within the rho of the cap. A pure fit of epsilon counts
   epsilon tanh(epsilon / 2), an upper bound on the sum of its events' rhos since tanh grows.
+
+A fit that measures its facts first is several reservations, each with its part of one allowance: if the first of them
+finds too few rows, the rest of the budget is not spent. The first states the whole allowance. That decides on the
+filter, and the cap must cover it, so that the later parts are admitted.
 
 **Discoveries of labels** are approximate zCDP: a rho that holds except with a delta of their own (see `discovery`).
 Both amounts are known before the mechanism runs, so the filter keeps two sums: rhos within A, and deltas within a
 second amount D. Stopping before either is exceeded is a filter for approximate zCDP under full adaptivity (Whitehouse,
 Ramdas, Rogers, Wu 2023), and D-approximate A-zCDP is (epsilon, delta)-DP for A = rho(epsilon, delta - D), as is shown
-in `discovery`. The argument needs A and D to be numbers that no output has a say in. Within a fit they are its
+in `discovery`. With Gaussian noise the same two sums keep a fit within squared shifts A at delta - D, plus D (the proof
+is there, too). The argument needs A and D to be numbers that no output has a say in. Within a fit they are its
 reservation. For a capped ledger D is the part of the cap's delta that was set aside when the ledger was made, or else
 what the first reservation needs for discoveries, which is made before any output exists; A follows. So a ledger whose
 first fit found no labels, and which has nothing set aside, admits no discovery later: to take it from the cap's delta
@@ -68,17 +75,17 @@ from typing import Literal
 
 from sklar.accounting.allowance import Allowance, Measure
 from sklar.accounting.budget import ROUNDING, Budget, exceeds_limit, overspends_reservation
-from sklar.accounting.composition.adaptive import is_amount_within, why_not_gaussian
+from sklar.accounting.composition.adaptive import adaptive_allowance, is_amount_within, why_not_gaussian
 from sklar.accounting.composition.exact import exact_delta, find_pair, why_not_exact
 from sklar.accounting.composition.lattice import covers_vector
-from sklar.accounting.composition.zcdp import epsilon_to_rho
+from sklar.accounting.composition.zcdp import epsilon_to_rho, pure_to_rho
 from sklar.accounting.events import CountEvent, Event, PlannedEvent, SumEvent
 from sklar.accounting.ledger.records import Accountant, FitRecord, Header, StepRecord
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import LedgerError, OverspendError
 
-Regime = Literal["pure", "full", "zcdp"]
+Regime = Literal["pure", "full", "gaussian", "zcdp"]
 PlanLeft = tuple[tuple[Noise | SumEvent, int], ...]
 
 
@@ -92,13 +99,13 @@ def fit_accountant(budget: Budget, allowance: Allowance, plan: Sequence[PlannedE
         return "pure"
     if budget.pure:
         raise OverspendError("a budget with delta 0 cannot be spent as rho: Gaussian noise needs a delta above 0.")
+    if allowance.delta and not allowance.delta < budget.delta:
+        raise OverspendError("the delta set aside for finding labels is not less than the delta of the fit's budget.")
     if allowance.dither:
         return _check_gaussian(budget, allowance, plan)
     epsilon = budget.epsilon
     if plan and not allowance.delta and epsilon is not None and is_plan_within(plan, epsilon, budget.delta):
         return "exact"
-    if allowance.delta and not allowance.delta < budget.delta:
-        raise OverspendError("the delta set aside for finding labels is not less than the delta of the fit's budget.")
     if exceeds_limit(allowance.amount, _convert_to_rho(budget, allowance.delta)):
         raise OverspendError("the allowance in rho is more than the fit's budget, and no plan shows that it is within.")
     return "zcdp"
@@ -107,7 +114,11 @@ def fit_accountant(budget: Budget, allowance: Allowance, plan: Sequence[PlannedE
 def _check_gaussian(budget: Budget, allowance: Allowance, plan: Sequence[PlannedEvent] | None) -> Accountant:
     if plan:
         raise OverspendError("an allowance for Gaussian noise in any order goes without a plan.")
-    if budget.epsilon is None or not is_amount_within(allowance.amount, budget.epsilon, budget.delta):
+    if budget.rho is not None:  # half a squared shift is at least the rho of the same noise
+        within = not exceeds_limit(allowance.amount, budget.rho)
+    else:
+        within = is_amount_within(allowance.amount, budget.epsilon or 0.0, budget.delta - allowance.delta)
+    if not within:
         raise OverspendError("the allowance for Gaussian noise is more than the fit's budget.")
     return "gaussian"
 
@@ -123,18 +134,21 @@ def choose_regime(header: Header, first: FitRecord) -> Regime:
     assert cap is not None
     if cap.pure or first.pure:
         return "pure"
-    over = exceeds_limit(first.allowance.amount, _convert_to_rho(cap))
-    alone = first.accountant in ("exact", "gaussian") and header.set_aside is None
-    return "full" if alone and over else "zcdp"
+    aside = first.whole.delta if header.set_aside is None else header.set_aside
+    if aside < cap.delta and not exceeds_limit(first.whole.amount, _convert_to_rho(cap, aside)):
+        return "zcdp"
+    if first.whole.dither:
+        return "gaussian"
+    return "full" if first.accountant == "exact" and header.set_aside is None else "zcdp"
 
 
 def get_set_aside_delta(header: Header, first: FitRecord | None) -> float:
     """Return the part of the cap's delta for discoveries: as stated in the header, or as the first fit needs."""
-    if header.cap is None or (first is not None and choose_regime(header, first) != "zcdp"):
+    if header.cap is None or (first is not None and choose_regime(header, first) in ("pure", "full")):
         return 0.0
     if header.set_aside is not None:
         return header.set_aside
-    return 0.0 if first is None else first.allowance.delta
+    return 0.0 if first is None else first.whole.delta
 
 
 def left_of_cap(header: Header, fits: Sequence[FitRecord]) -> tuple[Measure, float] | None:
@@ -145,9 +159,10 @@ def left_of_cap(header: Header, fits: Sequence[FitRecord]) -> tuple[Measure, flo
     if cap.pure or (fits and fits[0].pure):
         assert cap.epsilon is not None
         return "epsilon", max(0.0, cap.epsilon - fsum(fit.reserved_epsilon for fit in fits))
-    full = bool(fits) and choose_regime(header, fits[0]) == "full"
-    allowed = _convert_to_rho(cap, get_set_aside_delta(header, fits[0] if fits else None))
-    return "rho", 0.0 if full else max(0.0, allowed - fsum(fit.reserved_rho for fit in fits))
+    regime = choose_regime(header, fits[0]) if fits else "zcdp"
+    aside = get_set_aside_delta(header, fits[0] if fits else None)
+    allowed = 0.0 if regime == "full" else _sum_allowed(cap, aside, regime)
+    return "rho", max(0.0, allowed - fsum(fit.reserved_rho for fit in fits))
 
 
 def check_reservation(header: Header, fits: Sequence[FitRecord], new: FitRecord) -> None:
@@ -161,7 +176,14 @@ def check_reservation(header: Header, fits: Sequence[FitRecord], new: FitRecord)
     elif rule == "pure":
         _check_pure(header.cap, fits, new)
     else:
-        _check_zcdp(header, fits, fits[0] if fits else new, new.reserved_rho, new.reserved_delta)
+        if rule == "gaussian" and not new.allowance.dither:
+            raise OverspendError(
+                f"ledger {header.name!r} adds up squared shifts of Gaussian noise, since its first fit needed that; "
+                "this fit has other noise, choices or a plan. Use a method without them (vine, up to 40 columns) or "
+                "another ledger. Nothing was read or charged."
+            )
+        rho = pure_to_rho(new.whole.amount) if new.pure else new.whole.amount
+        _check_sums(header, fits, fits[0] if fits else new, rho, new.whole.delta, rule)
 
 
 def check_charge(fit: FitRecord, step: StepRecord) -> None:
@@ -193,12 +215,12 @@ def check_repeat(header: Header, fits: Sequence[FitRecord], fit: FitRecord, step
     if header.cap is None:
         return
     rule = choose_regime(header, fits[0])
-    if rule == "full":
+    if rule in ("full", "gaussian"):
         raise OverspendError(f"the cap of ledger {header.name!r} leaves no budget to measure a lost step again.")
     if rule == "pure":
         _check_pure_sum(header.cap, fits, step.epsilon)
     else:
-        _check_zcdp(header, fits, fits[0], step.rho, step.delta)
+        _check_sums(header, fits, fits[0], step.rho, step.delta, rule)
 
 
 def count_planned(plan: Iterable[PlannedEvent]) -> PlanLeft:
@@ -263,12 +285,7 @@ def _describe_unit(unit: Unit) -> str:
 def _check_full(cap: Budget, fits: Sequence[FitRecord], new: FitRecord) -> None:
     if fits:
         raise OverspendError("the cap of this ledger was used up by its first fit. Nothing was read.")
-    covered = False
-    if cap.epsilon is not None and new.allowance.dither:
-        covered = is_amount_within(new.allowance.amount, cap.epsilon, cap.delta)
-    elif cap.epsilon is not None and new.plan is not None:
-        covered = is_plan_within(new.plan, cap.epsilon, cap.delta)
-    if not covered:
+    if new.plan is None or cap.epsilon is None or not is_plan_within(new.plan, cap.epsilon, cap.delta):
         _refuse("rho", new.reserved_rho, _convert_to_rho(cap), 0.0)
 
 
@@ -278,7 +295,7 @@ def _check_pure(cap: Budget, fits: Sequence[FitRecord], new: FitRecord) -> None:
             "this ledger adds up pure epsilons, by its cap or its first fit; a fit with a delta is not admitted. "
             "Use delta=0, or another ledger."
         )
-    _check_pure_sum(cap, fits, new.reserved_epsilon)
+    _check_pure_sum(cap, fits, new.whole.amount)
 
 
 def _check_pure_sum(cap: Budget, fits: Sequence[FitRecord], cost: float) -> None:
@@ -288,7 +305,17 @@ def _check_pure_sum(cap: Budget, fits: Sequence[FitRecord], cost: float) -> None
         _refuse("epsilon", cost, cap.epsilon, used)
 
 
-def _check_zcdp(header: Header, fits: Sequence[FitRecord], first: FitRecord, rho: float, delta: float) -> None:
+def _sum_allowed(cap: Budget, aside: float, regime: Regime) -> float:
+    """Return what the sum of all reservations may be: the rho of the cap, or half a squared shift."""
+    if regime != "gaussian":
+        return _convert_to_rho(cap, aside)
+    whole = adaptive_allowance(cap, aside)
+    return 0.0 if whole is None else whole.amount
+
+
+def _check_sums(
+    header: Header, fits: Sequence[FitRecord], first: FitRecord, rho: float, delta: float, regime: Regime
+) -> None:
     cap = header.cap
     assert cap is not None
     aside = get_set_aside_delta(header, first)
@@ -299,7 +326,7 @@ def _check_zcdp(header: Header, fits: Sequence[FitRecord], first: FitRecord, rho
             f"is set aside and {used:.4g} of it is used. The split is fixed before the first output: pay for labels "
             "first, or make the ledger with a delta set aside. Nothing was read or charged."
         )
-    allowed, reserved = _convert_to_rho(cap, aside), fsum(fit.reserved_rho for fit in fits)
+    allowed, reserved = _sum_allowed(cap, aside, regime), fsum(fit.reserved_rho for fit in fits)
     if exceeds_limit(reserved + rho, allowed):
         _refuse("rho", rho, allowed, reserved)
 

@@ -95,6 +95,8 @@ class FitRecord:
         spent_delta: Delta that discoveries among them spent.
         extra_rho: Further rho reserved for repeated steps; also extra_epsilon and extra_delta.
         left: The part of the plan not yet charged: tables by their noise, and vectors of sums.
+        first_of: The allowance of which this fit reserves the first part, and fits that continue it the rest; None if
+            it stands alone or continues another.
     """
 
     id: str
@@ -115,6 +117,12 @@ class FitRecord:
     extra_delta: float = 0.0
     left: tuple[tuple[Noise | SumEvent, int], ...] = ()
     closed: bool = False
+    first_of: Allowance | None = None
+
+    @property
+    def whole(self) -> Allowance:
+        """What this fit may spend together with those that continue it."""
+        return self.first_of or self.allowance
 
     @property
     def pure(self) -> bool:

@@ -26,7 +26,7 @@ from sklar.accounting.composition.exact import (
 from sklar.accounting.composition.gaussian import analytic_gaussian_epsilon
 from sklar.accounting.composition.zcdp import pure_to_rho, rho_to_epsilon
 from sklar.accounting.events import PlannedEvent
-from sklar.accounting.ledger.filters import get_set_aside_delta, left_of_cap
+from sklar.accounting.ledger.filters import choose_regime, get_set_aside_delta, left_of_cap
 from sklar.accounting.ledger.records import Accountant, FitRecord, Header
 from sklar.errors import BudgetError
 
@@ -84,7 +84,8 @@ def ledger_totals(header: Header, fits: Sequence[FitRecord], delta: float | None
     """Return the bound for all fits, at `delta`, else at the cap's delta, else at the largest delta of a fit.
 
     Under a cap several fits are added as the cap's filter adds them. Without a cap exact composition is used where all
-    fits were planned. Deltas of discoveries are added to the delta at which rho is converted.
+    fits were planned, or had Gaussian noise alone. Deltas of discoveries are added to the delta at which rho is
+    converted.
     """
     if delta is not None:
         chosen = _subtract_discoveries(fits, delta)
@@ -92,7 +93,8 @@ def ledger_totals(header: Header, fits: Sequence[FitRecord], delta: float | None
         chosen = header.cap.delta - get_set_aside_delta(header, fits[0] if fits else None)
     else:
         chosen = _get_conversion_delta(fits)
-    best = _find_smallest_bound(fits, chosen, exact=header.cap is None or len(fits) == 1)
+    exact = header.cap is None or len(fits) == 1 or (bool(fits) and choose_regime(header, fits[0]) == "gaussian")
+    best = _find_smallest_bound(fits, chosen, exact=exact)
     in_advance = len(fits) > 1 and best.accountant != "pure"
     return LedgerTotals(**asdict(best), fits=len(fits), in_advance=in_advance)
 
@@ -110,7 +112,10 @@ def _subtract_discoveries(fits: Sequence[FitRecord], delta: float) -> float:
 
 
 def _find_smallest_bound(fits: Sequence[FitRecord], delta: float, *, exact: bool) -> TotalLoss:
-    """Return the smallest bound with rho converted at `delta`, to which the deltas of discoveries are added."""
+    """Return the smallest bound with rho converted at `delta`, to which the deltas of discoveries are added.
+
+    The latter is valid for zCDP and for exact bounds (see `discovery`).
+    """
     rho = fsum(fit.reserved_rho for fit in fits)
     epsilon = fsum(fit.reserved_epsilon for fit in fits)
     found = fsum(fit.reserved_delta for fit in fits)
@@ -119,9 +124,9 @@ def _find_smallest_bound(fits: Sequence[FitRecord], delta: float, *, exact: bool
         delta = REPORTING_DELTA
     if delta > 0:
         bounds.append(TotalLoss(epsilon=rho_to_epsilon(rho, delta), delta=delta + found, rho=rho, accountant="zcdp"))
-    pair = _join_pairs(fits, delta) if delta > 0 and exact and not found else None
+    pair = _join_pairs(fits, delta) if delta > 0 and exact else None
     if pair is not None:
-        bounds.append(TotalLoss(epsilon=exact_epsilon(pair, delta), delta=delta, rho=rho, accountant="exact"))
+        bounds.append(TotalLoss(epsilon=exact_epsilon(pair, delta), delta=delta + found, rho=rho, accountant="exact"))
     return min(bounds, key=lambda bound: bound.epsilon)
 
 

@@ -19,6 +19,7 @@ from sklar.cli.terminal.options import (
 from sklar.cli.terminal.progress import row_bar
 
 if TYPE_CHECKING:
+    from sklar.export.write import TextStyle
     from sklar.pipeline.model import Model
 
 
@@ -64,6 +65,10 @@ def command(
             "--fill", metavar="COLUMN=PATTERN", help="Random texts in an unmodelled column; `null` for nulls in all."
         ),
     ] = None,
+    like: Annotated[
+        str | None,
+        typer.Option("--like", metavar="FILE", help="Use delimiter, encoding and decimal sign of this text file."),
+    ] = None,
     safe_csv: SafeCsv = False,
     force: Force = False,
     workers: Annotated[
@@ -83,6 +88,7 @@ def command(
       sklar sample people.sklar -n 1000000000 -o people/ --seed 7
       sklar sample panel.sklar --persons -n 5000 -o panel.csv --given sex=F --given "rows of the person=3.."
       sklar sample people.sklar -n 1000 -o out.csv --fill null
+      sklar sample people.sklar -n 1000 -o out.csv --like export.csv
       sklar sample people.sklar --to "postgresql://host/db?table=synthetic&like=visits"
       sklar sample tvine.sklar -n 1000 -o out.csv --level 5
       sklar sample people.sklar -o bits.parquet --binary
@@ -97,11 +103,12 @@ def command(
     in_parts = _in_parts(output, workers=workers, part_rows=part_rows, fill=fill, binary=binary, persons=persons)
     fitted = _model(model, level)
     conditions = parse_given(fitted.schema, given or ()) or None
+    style = None if like is None else _style(fitted, output, like)
     claim = fitted.claim
     if not claim.guarantee and not json:  # before the rows, since a reader of a pipe may stop early
         show.note(f"{claim.label}: these rows may reveal facts about single people.")
     if implicates is not None:
-        other = bool(given or fill or iid or binary or persons)
+        other = bool(given or fill or iid or binary or persons or like)
         _implicates(fitted, output, implicates, rows, seed, safe_csv, force, json, other)
         return
     with row_bar("sampling rows", fitted.rows_estimate if rows is None else rows) as written:
@@ -112,7 +119,7 @@ def command(
         else:
             asked = SampleRequest(
                 rows=rows, seed=seed, given=conditions, form=sample_form(iid, binary), fill=_fill(fill), safe=safe_csv,
-                persons=persons, force=force,
+                persons=persons, force=force, style=style,
             )  # fmt: skip
             count = sample_to_file(fitted, output, asked, written)
     if json:
@@ -147,6 +154,18 @@ def _model(path: str, level: int | None) -> Model:
     from sklar.lab.baselines.levels import at_level
 
     return at_level(load(path), level)
+
+
+def _style(fitted: Model, output: str, like: str) -> TextStyle:
+    """Return the style of a text file, by its header line alone and the number formats of the model's schema."""
+    from sklar.export.write import require_text_output
+    from sklar.pipeline.fit.style import like_dialect, style_of
+    from sklar.pipeline.sampling.write import has_two_tables
+    from sklar.schema.reading import ReadOptions
+
+    if not has_two_tables(fitted):  # two tables are always text files, in a folder
+        require_text_output(output)
+    return style_of(fitted.schema, like_dialect(like, ReadOptions()))
 
 
 def _in_parts(

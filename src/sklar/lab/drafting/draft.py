@@ -5,6 +5,7 @@ All guesses are listed in the order in which they are tried.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -26,7 +27,7 @@ from sklar.lab.drafting.keys import (
     number_values,
     repeats_evenly,
 )
-from sklar.lab.drafting.labels import draft_category, guess_category
+from sklar.lab.drafting.labels import draft_category, guess_category, missing_words
 from sklar.lab.drafting.linked import LINK_ROWS, find_tables, join_drafts
 from sklar.lab.drafting.moments import draft_datetime, guess_clock, guess_datetime
 from sklar.lab.drafting.ordered_words import guess_declared_order, guess_ordered_words
@@ -39,7 +40,7 @@ from sklar.lab.drafting.steps import find_steps
 from sklar.lab.drafting.whole import WholeColumn, count_shares, read_whole, widen_profile
 from sklar.lab.tables.reading import read_table
 from sklar.sample.rng import named_streams
-from sklar.schema.columns import Column, Ordinal
+from sklar.schema.columns import Column, Labels, Ordinal
 from sklar.schema.confirming import keep_possible_rules
 from sklar.schema.numbers import Datetime
 from sklar.schema.persons.linked import keep_possible_steps
@@ -122,7 +123,8 @@ def draft_schema(
     found = find_relations(drafted, named_streams(0)("relations"))
     long = find_long_functions(drafted)
     guesses = {n: guess.with_notes(*across.get(n, ()), *long.get(n, ())) for n, guess in guesses.items()}
-    return Draft(guesses, _remarks(sampled, set(kinds) - set(guesses)), person, found)
+    words = sorted({word for one in profiles if isinstance(columns[one.name], Labels) for word in missing_words(one)})
+    return Draft(guesses, _remarks(sampled, set(kinds) - set(guesses), words), person, found)
 
 
 def _correct_by_whole(
@@ -179,7 +181,7 @@ def _read_stated_kinds(sdv: str | PathLike[str] | Mapping[str, Any] | None, tabl
     return kinds_from_sdv(sdv, table) if isinstance(sdv, Mapping) else read_sdv(sdv, table)
 
 
-def _remarks(sampled: SampledRows, absent: set[str]) -> tuple[str, ...]:
+def _remarks(sampled: SampledRows, absent: set[str], missing: Sequence[str]) -> tuple[str, ...]:
     remarks: list[str] = []
     if sampled.is_partial:
         seen, total = sampled.table.num_rows, sampled.total
@@ -187,6 +189,13 @@ def _remarks(sampled: SampledRows, absent: set[str]) -> tuple[str, ...]:
                 "the other rows may have wider bounds and missing values")  # fmt: skip
         remarks.append(
             f"Labels and rules were guessed from {seen:,} of the {total:,} rows, evenly spread over the table; {rest}."
+        )
+    if missing:
+        listed = ", ".join(json.dumps(word, ensure_ascii=False) for word in missing)
+        remarks.append(
+            "Some columns of labels contain texts that usually mean a missing value. If they do here, write "
+            f"null_values = [{listed}] before the first column and delete them from the lists of values: a listed "
+            "label is never missing."
         )
     if absent:
         shown = ", ".join(f"'{name}'" for name in sorted(absent))

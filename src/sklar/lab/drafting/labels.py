@@ -78,15 +78,21 @@ def label_notes(profile: Profile, meant: tuple[str, ...] = ()) -> list[str]:
             f"Rare values were left out, because they may identify persons ({share} of the rows, which become `other`);"
             " add those that are public knowledge."
         )
-    words = sorted({v for v in profile.values if is_missing_word(v) and v not in meant})
+    words = [word for word in missing_words(profile) if word not in meant]
     if words:
         shown = ", ".join(f"'{w}'" for w in words)
         notes.append(
-            f"{shown} looks like a missing value: read the file with it as null (--null-value), or keep it as a value."
+            f"Does {shown} stand for a missing value? If so, read the file with it as null (null_values or "
+            "--null-value); else keep it as a value."
         )
     if profile.form == "text" and any(v != v.strip() for v in kept if isinstance(v, str)):
         notes.append("Some values begin or end with a space; they match only with the space.")
     return notes
+
+
+def missing_words(profile: Profile) -> list[str]:
+    """Return the texts of a column that usually mean a missing value."""
+    return sorted({value for value in profile.values if is_missing_word(value)})
 
 
 def _covers(profile: Profile) -> bool:

@@ -13,13 +13,12 @@ import numpy as np
 
 from sklar.arrays import Floats, Ints
 from sklar.model.margins.units import MAX_OTHER_SHARE
+from sklar.schema.cell_classes import NULL_WORDS
 
-MISSING_WORDS = frozenset(
-    {"na", "n/a", "#n/a", "null", "none", "nan", "nil", "?", "-", "--", ".", "missing", "<na>", "\\n", "not available"}
-)
+MISSING_WORDS = frozenset(word.lower() for word in NULL_WORDS) | {"none", "nil", "missing", "not available"}
 """Texts (in lower case) that usually mean a missing value."""
-EXCUSES = frozenset({"unknown", "unk", "refused", "declined", "not known", "not stated", "not recorded", "n.a.", "tbd",
-                     "not applicable", "pending", "other", "invalid", "error", "#value!", "#ref!", "k.a.", "k. a.",
+EXCUSES = frozenset({"unknown", "unk", "refused", "declined", "not known", "not stated", "not recorded", "tbd",
+                     "not applicable", "pending", "other", "invalid", "error", "#value!", "#ref!",
                      "keine angabe", "unbekannt", "fehlt", "n.v.", "inconnu", "desconocido"})  # fmt: skip
 """Further texts (in lower case) that explain a missing number or time; in a list of words they are values."""
 NUMERAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)

@@ -1,9 +1,9 @@
 """Measures the facts of a schema that are marked "pay": bounds of numbers, lists of labels and rows of a person.
 
 All bounds come from one call that counts every such column over public cells, and by sign; how many rows to use of a
-person from one histogram. Labels take two rounds: first words that many tables share are counted, then
-unlisted labels are searched where these leave rows uncovered. A column of labels costs `label_weight` times as much as
-one of numbers; discoveries share the allowance's delta.
+person from one histogram. Labels come from one discovery a column, which also counts words that many tables share, and
+from the number of values. A column of labels costs `label_weight` times as much as one of numbers; discoveries share
+the allowance's delta.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 
 from sklar.accounting.allowance import Allowance
-from sklar.accounting.composition.discovery import discovery_settings, find_noise_quantile
+from sklar.accounting.composition.discovery import LABEL_RESOLUTION, discovery_settings, find_noise_quantile
 from sklar.accounting.noise import Noise
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
@@ -45,26 +45,23 @@ from sklar.methods.facts.marks import PAY, bounds_to_pay, labels_to_pay, needed_
 from sklar.release.choices import Discovery
 from sklar.release.counts import Counts
 from sklar.release.door import Door
-from sklar.release.measurements import Request
+from sklar.release.measurements import FoundLabels, Request
 from sklar.schema.columns import ANY_LABEL, INT64_MAX, INT64_MIN, Boolean, Category, Column, Ignore, Labels, parse_truth
 from sklar.schema.coordinates import coordinates
 from sklar.schema.persons.person import Person
 from sklar.schema.table import Schema
 
-BOUNDS, WORDS, LABELS, ROWS = "bounds", "common words", "labels", "rows of a person"
+BOUNDS, VALUES, LABELS, ROWS = "bounds", "number of values", "labels", "rows of a person"
 """Labels of the steps."""
 LABEL_WEIGHT = 3.0
 """Price of the labels of a column against that of the bounds of one: labels need single counts, ranges by sums
 of many, and three quarters for labels was best on four tables of 13 to 20 columns."""
 SIGN_SHARE = 0.2
 """Share of the price of bounds that counts values below, at and above zero."""
-WORD_SHARE = 0.3
-"""Share of the price of labels that counts common words."""
+VALUES_SHARE = 0.05
+"""Share of the price of labels that counts values: needed to know which part of a column its labels cover."""
 FALSE_WORD_RATE = 1e-3
 """Probability with which some common word that a column does not have is taken for one of its labels."""
-UNCOVERED_SHARE = 0.01
-"""Labels are searched further where more than this share of the values has none yet, and enough of them that one label
-all could be found."""
 STEP_NAME = "facts"
 """As which measuring facts stands in the ledger."""
 PAID_ROWS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100)
@@ -116,7 +113,7 @@ def measuring_schema(schema: Schema, *, keep_listed: bool = False) -> Schema:
     for name in bounds_to_pay(schema):
         columns[name] = search_cells(_numeric(schema, name), keep_listed=keep_listed).column
     for name in labels_to_pay(schema):
-        columns[name] = Category(COMMON_WORDS, nullable=True)
+        columns[name] = Category((ANY_LABEL,), nullable=True)
     if not any(column.modelled for column in columns.values()):
         columns |= {name: schema[name] for name in schema.modelled[:1]}  # a table has at least one column
     return Schema(columns, person=measuring_person(schema))
@@ -161,7 +158,7 @@ def measure_facts(setting: Setting[FactsOptions], door: Door) -> MeasuredFacts:
 
 def ask_facts(evidence: Evidence[FactsOptions]) -> Step | None:
     """Ask for all marked facts, spending the whole allowance."""
-    return ask_in_order(evidence, _ask_bounds, _ask_words, _ask_labels, _ask_rows)
+    return ask_in_order(evidence, _ask_bounds, _ask_values, _ask_labels, _ask_rows)
 
 
 def estimate_facts(evidence: Evidence[FactsOptions]) -> MeasuredFacts:
@@ -173,12 +170,12 @@ def estimate_facts(evidence: Evidence[FactsOptions]) -> MeasuredFacts:
     return collect_facts(schema, columns, _rows_of_person(evidence), notes)
 
 
-def _noise(evidence: Evidence[FactsOptions], weight: float, tables: int = 1) -> Noise:
-    """Return the noise of tables that together cost a multiple of the bounds of one column."""
+def _noise(evidence: Evidence[FactsOptions], weight: float, resolution: float | None = None) -> Noise:
+    """Return the noise of a table that costs a multiple of the bounds of one column."""
     options, setting = evidence.setting.options, evidence.setting
     labels = len(labels_to_pay(options.marked))
     whole = measured_columns(options.marked) + (options.label_weight - 1) * labels
-    return setting.allowance.part(min(weight / whole, 1.0)).noise(setting.unit, tables)
+    return setting.allowance.part(min(weight / whole, 1.0)).noise(setting.unit, resolution=resolution)
 
 
 @remembered
@@ -307,93 +304,73 @@ def label_threshold(
 ) -> tuple[int, int]:
     """Return (the noisy count that a label needs to be shown, the rows it needs at least), from public facts alone.
 
-    That holds where no column is covered by common words; else labels need fewer rows.
+    Common words need fewer.
     """
     options = FactsOptions(marked=schema, label_weight=label_weight)
     evidence = Evidence(
         setting=Setting(schema=schema, options=options, allowance=allowance, unit=unit, generator=np.random.default_rng)
     )
-    return _discovery(evidence, len(labels_to_pay(schema)))[1:]
+    return _discovery(evidence)[1:]
 
 
-def _discovery(evidence: Evidence[FactsOptions], columns: int) -> tuple[Noise, int, int]:
-    """Noise, threshold and floor of the search for labels in this number of columns."""
+def _discovery(evidence: Evidence[FactsOptions]) -> tuple[Noise, int, int]:
+    """Return noise, threshold and floor of the search for labels in one column."""
     setting = evidence.setting
     if not setting.allowance.delta:
         raise BudgetError("finding unlisted labels needs a delta above 0: list them, or allow a delta")
-    weight = (1 - WORD_SHARE) * setting.options.label_weight * len(labels_to_pay(setting.options.marked))
-    noise = _noise(evidence, weight, columns)
+    noise = _noise(evidence, (1 - VALUES_SHARE) * setting.options.label_weight, LABEL_RESOLUTION)
+    columns = len(labels_to_pay(setting.options.marked))
     return noise, *discovery_settings(noise, setting.unit, setting.allowance.delta / columns)
 
 
 @remembered
-def _ask_words(evidence: Evidence[FactsOptions]) -> Measure | None:
-    """Ask for counts of common words in each column whose labels are sought."""
-    options = evidence.setting.options
-    noise = _noise(evidence, WORD_SHARE * options.label_weight) if labels_to_pay(options.marked) else None
-    schema = evidence.setting.schema
-    queries = [
-        Counts(columns=(name,), partitions=(np.arange(schema.size(name), dtype=np.int32),))
-        for name in labels_to_pay(options.marked)
-    ]
-    requests = tuple(Request(query=query, noise=noise) for query in queries if noise is not None)
-    return Measure(label=WORDS, requests=requests) if requests else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CountedWords:
-    """The common words that a column has, by their noisy counts, and the noisy number of values without one."""
-
-    counts: Mapping[str, int]
-    uncovered: int
-    noise: Noise
-
-    def is_incomplete(self, threshold: int) -> bool:
-        """Return whether a search whose labels need this count may find more."""
-        total = self.uncovered + sum(self.counts.values())
-        return self.uncovered > max(UNCOVERED_SHARE * total, threshold) or not self.counts
-
-
-@remembered
-def _words(evidence: Evidence[FactsOptions]) -> dict[str, _CountedWords]:
-    found: dict[str, _CountedWords] = {}
-    for measured in evidence.measured(WORDS):
-        least = find_noise_quantile(measured.noise, FALSE_WORD_RATE / len(COMMON_WORDS))
-        counts = measured.values[: len(COMMON_WORDS)].tolist()
-        shown = {word: count for word, count in zip(COMMON_WORDS, counts, strict=True) if count >= least}
-        uncovered = max(int(measured.values[len(COMMON_WORDS)]), 0)
-        found[measured.query.columns[0]] = _CountedWords(counts=shown, uncovered=uncovered, noise=measured.noise)
-    return found
+def _ask_values(evidence: Evidence[FactsOptions]) -> Measure | None:
+    """Ask for the number of values of each column whose labels are sought."""
+    options, schema = evidence.setting.options, evidence.setting.schema
+    requests: list[Request] = []
+    for name in labels_to_pay(options.marked):
+        present = (np.arange(schema.size(name)) == schema[name].null_code).astype(np.int32)
+        query = Counts(columns=(name,), partitions=(present,))
+        requests.append(Request(query=query, noise=_noise(evidence, VALUES_SHARE * options.label_weight)))
+    return Measure(label=VALUES, requests=tuple(requests)) if requests else None
 
 
 @remembered
 def _ask_labels(evidence: Evidence[FactsOptions]) -> Discover | None:
-    found = _words(evidence)
-    least = _discovery(evidence, len(found))[1] if found else 0
-    names = [name for name, words in found.items() if words.is_incomplete(least)]
+    """Ask for the labels of all columns, common words among them."""
+    names = labels_to_pay(evidence.setting.options.marked)
     if not names:
         return None
-    noise, threshold, floor = _discovery(evidence, len(names))
-    requests = tuple(Discovery(column=name, noise=noise, threshold=threshold, floor=floor) for name in names)
-    return Discover(label=LABELS, requests=requests)
+    noise, threshold, floor = _discovery(evidence)
+    requests = (
+        Discovery(column=name, noise=noise, threshold=threshold, floor=floor, listed=COMMON_WORDS) for name in names
+    )
+    return Discover(label=LABELS, requests=tuple(requests))
+
+
+def _label_counts(found: FoundLabels) -> dict[str, int]:
+    """Return the noisy counts of labels that a column has: of common words those that noise does not explain."""
+    least = find_noise_quantile(found.discovery.noise, FALSE_WORD_RATE / len(COMMON_WORDS))
+    counts = zip(found.labels, found.counts.tolist(), strict=True)
+    return {label: count for label, count in counts if count >= least or label not in COMMON_WORDS}
 
 
 def _found(evidence: Evidence[FactsOptions]) -> dict[str, tuple[Column, str]]:
     """Return each column with its labels, and what was found in words."""
     options, columns = evidence.setting.options, dict[str, tuple[Column, str]]()
-    discovered = {one.discovery.column: one for one in evidence.found(LABELS)} if LABELS in evidence else {}
-    for name, words in (_words(evidence) if WORDS in evidence else {}).items():
-        column, one = _labels(options.marked, name), discovered.get(name)
-        counts = {**words.counts, **({} if one is None else dict(zip(one.labels, one.counts.tolist(), strict=True)))}
-        total = max(words.uncovered + sum(words.counts.values()), 1)
+    if LABELS not in evidence:
+        return columns
+    for present, found in zip(evidence.measured(VALUES), evidence.found(LABELS), strict=True):
+        name, counts = found.discovery.column, _label_counts(found)
+        column, total = _labels(options.marked, name), max(int(present.values[0]), 1)
         covered = min(sum(counts.values()) / total, 1.0)
         if column.provenance("kind") == "measured" and covered < MIN_COVERED:
             columns[name] = (Ignore(source={"kind": "measured"}), NO_LABELS)
             continue
         labelled = _as_boolean(with_labels(column, counts, keep_listed=options.keep_listed))
-        reported = max(MIN_REPORTED_LOSS, 3 * words.noise.std / total)
+        reported = max(MIN_REPORTED_LOSS, 3 * present.noise.std / total)
         lost = "" if covered > 1 - reported else f"; about {1 - covered:.0%} of the values become '{column.other}'"
-        needed = "" if one is None or not lost else f" (a label needed about {one.discovery.threshold:,} rows)"
+        needed = f" (a label needed about {found.discovery.threshold:,} rows)" if lost else ""
         columns[name] = (labelled, _labels_note(labelled) + lost + needed)
     return columns
 

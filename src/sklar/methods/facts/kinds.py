@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,7 +23,9 @@ from sklar.accounting.noise import Noise
 from sklar.errors import BudgetError
 from sklar.methods.evidence import Evidence, Measure, Setting, Step, ask_in_order, measure_all, remembered
 from sklar.methods.facts.fit import found_source, measuring_person
-from sklar.methods.facts.marks import unknown_columns
+from sklar.methods.facts.marks import unknown_columns, with_calendars
+from sklar.methods.method import as_if_paid
+from sklar.methods.vine.pairs import chooses_pairs
 from sklar.release.counts import Counts
 from sklar.release.door import Door
 from sklar.release.measurements import Request
@@ -40,10 +42,12 @@ from sklar.schema.cell_classes import (
     NUMBERS,
     ORDERS,
     UNITS,
+    WORDS,
     WRITTEN_DATES,
 )
 from sklar.schema.columns import Boolean, Category, Column, Id, Ignore, Unknown
-from sklar.schema.number_formats import NumberFormat
+from sklar.schema.coordinates import coordinates
+from sklar.schema.number_formats import NumberFormat, read_number_format
 from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.table import Schema
 
@@ -63,6 +67,8 @@ MIN_ONE_SHARE, MIN_ZERO_SHARE = 0.1, 0.05
 """Shares of 1 and 0 that make a column of nothing else one of truth values, and not of counts that are mostly 0."""
 MAX_FINER_SHARE = 0.02
 """Share of numbers that may have more digits after the decimal sign than a column is found to have."""
+MIN_REPORTED_UNREAD = 0.02
+"""Smallest share of values written otherwise than a column's format that is reported, if noise does not explain it."""
 CURRENCY_DIGITS = 2
 """Digits after the decimal sign of amounts of money, and of numbers that all have a sign between their thousands:
 classes of cells show none of these."""
@@ -101,16 +107,12 @@ class FoundKinds:
 
     Attributes:
         notes: What was found of columns that are left out, in words.
-        rows: Estimated number of rows.
-        std: Standard deviation of the noise that one table would have if it cost the whole budget.
         signs: Noisy counts of negative values, zeros and positive values of columns of numbers, and the standard
             deviation of their noise; not where signs stand between thousands or units beside numbers.
     """
 
     schema: Schema
     notes: tuple[str, ...]
-    rows: float
-    std: float
     signs: Mapping[str, tuple[int, int, int, float]]
 
 
@@ -150,6 +152,7 @@ def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
     notes: dict[str, str] = {}
     for name, noisy in counts.items():
         columns[name], note = decide_kind(noisy, noise)
+        note = note or describe_unread(columns[name], _significant(noisy, noise))
         notes |= {name: note} if note else {}
     if rows < MIN_SIGNAL * noise.std or list(notes.values()) == [TOO_FEW_VALUES] * len(measured):
         raise BudgetError(
@@ -163,12 +166,24 @@ def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
             "no column holds numbers, dates or words that can be modelled: all seem to be keys, free text or empty. "
             f"Only finding that was charged, {KINDS_SHARE:.0%} of the budget"
         )
-    schema = evidence.setting.options.marked.with_columns(columns)
+    schema = _without_many_calendars(evidence.setting.options.marked.with_columns(columns), tuple(columns))
     signs = {name: _sign_counts(noisy, noise) for name, noisy in counts.items() if _is_plain(columns[name])}
-    std = noise.std * math.sqrt(KINDS_SHARE / len(measured))
-    return FoundKinds(
-        schema=schema, notes=tuple(f"{name}: {note}" for name, note in notes.items()), rows=rows, std=std, signs=signs
-    )
+    return FoundKinds(schema=schema, notes=tuple(f"{name}: {note}" for name, note in notes.items()), signs=signs)
+
+
+def _without_many_calendars(schema: Schema, found: Sequence[str]) -> Schema:
+    """Return the schema without parts of the calendar for found dates, where these would make too many coordinates.
+
+    The accounting of a fit follows from the number of its columns, which is public; parts of the calendar come on top.
+    """
+    if not chooses_pairs(len(coordinates(as_if_paid(with_calendars(schema))).schema.modelled)):
+        return schema
+    plain: dict[str, Column] = {
+        name: replace(column, calendar=(), source={**dict(column.sources), "calendar": "public"})
+        for name in found
+        if isinstance(column := schema[name], Datetime)
+    }
+    return schema.with_columns(plain)
 
 
 def estimate_rows(tables: Iterable[Mapping[str, int]], noise: Noise) -> float:
@@ -221,7 +236,7 @@ def decide_kind(noisy: Mapping[str, int], noise: Noise) -> tuple[Column, str]:
         return sum(counts[name] for name in names)
 
     if total((*NUMBERS, *AMOUNTS)) >= MIN_MAJORITY * present:
-        return _number_column(counts), ""
+        return _number_column(counts, hides_larger=noisy["whole"] > noise.std), ""
     if total((DATE, DATETIME)) >= MIN_MAJORITY * present:
         return _date_column(None, timed=counts[DATETIME] > counts[DATE], seconds=True), ""
     for mark in "./-":
@@ -232,7 +247,14 @@ def decide_kind(noisy: Mapping[str, int], noise: Noise) -> tuple[Column, str]:
     return Category(nullable=True, source=found_source(Category, "values")), ""
 
 
-def _number_column(counts: Mapping[str, int]) -> Column:
+def _number_column(counts: Mapping[str, int], *, hides_larger: bool) -> Column:
+    """Return what a column of numbers is.
+
+    Args:
+        counts: Significant counts of its classes.
+        hides_larger: Whether noise may hide numbers above 1: as truth values they would be lost, and as whole numbers 0
+            and 1 are kept.
+    """
     form = number_format(counts)
     numbers = sum(counts[name] for name in (*NUMBERS, *AMOUNTS))
     # Where points stand between thousands "1.234" is whole; where they do not, it has a fraction, and so on.
@@ -241,7 +263,7 @@ def _number_column(counts: Mapping[str, int]) -> Column:
     fractions = sum(counts[name] for name in (*_fractions(mark), *also, "1 234,5", "1'234.5"))
     whole = counts["zero"] + counts["one"]
     both = counts["one"] >= MIN_ONE_SHARE * whole and counts["zero"] >= MIN_ZERO_SHARE * whole
-    if both and whole == numbers:
+    if both and whole == numbers and not hides_larger:
         return Boolean(spelling=(0, 1), nullable=True, source=found_source(Boolean))
     written = None if form is None else form.example
     if (form is not None and bool(form.suffix)) or fractions >= MIN_DECIMAL_SHARE * numbers:
@@ -252,6 +274,18 @@ def _number_column(counts: Mapping[str, int]) -> Column:
         source = found_source(Real, "lower", "upper") | ({} if digits is None else {"decimals": "measured"})
         return Real(0, 1, format=written, decimals=digits, nullable=True, source=source)
     return Integer(0, 1, format=written, nullable=True, source=found_source(Integer, "lower", "upper"))
+
+
+def describe_unread(column: Column, counts: Mapping[str, int]) -> str:
+    """Describe which part of a column of numbers is written in another way than most and becomes missing, if any."""
+    if not isinstance(column, Integer | Real | Boolean) or not any(counts.values()):
+        return ""
+    form = getattr(column, "format", None)
+    comma = form is not None and (read := read_number_format(form)) is not None and read.decimal == ","
+    others = {*WORDS, DATE, DATETIME, *WRITTEN_DATES, *_fractions("point" if comma else "comma")}
+    share = sum(counts[name] for name in others) / sum(count for name, count in counts.items() if name != NULL)
+    unread = f"about {share:.0%} of the values are written otherwise and become missing"
+    return unread if share >= MIN_REPORTED_UNREAD else ""
 
 
 def _fractions(mark: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from sklar.model.margins.margin import Margin
 from sklar.schema.columns import ANY_LABEL, Category, Column, Labels, Unknown
 from sklar.schema.confirming import MEASURABLE
 from sklar.schema.coordinates import Difference, fitted_coordinates
-from sklar.schema.numbers import Integer, Real
+from sklar.schema.numbers import Datetime, Integer, Real
 from sklar.schema.persons.person import PAY_ROWS
 from sklar.schema.rules import AtMost, Ratio
 from sklar.schema.table import Schema
@@ -48,6 +48,19 @@ def labels_to_pay(schema: Schema) -> tuple[str, ...]:
 def unknown_columns(schema: Schema) -> tuple[str, ...]:
     """Return columns of which nothing is stated."""
     return tuple(name for name, column in schema.items() if isinstance(column, Unknown))
+
+
+def with_calendars(schema: Schema) -> Schema:
+    """Return the schema with all parts of the calendar for dates whose bounds are to be measured.
+
+    The fit has no more coordinates than that, for any bounds that are found.
+    """
+    wide: dict[str, Column] = {
+        name: replace(column, lower="2000-01-01", upper="2009-12-31", missing_value=None)
+        for name in bounds_to_pay(schema)
+        if isinstance(column := schema[name], Datetime) and column.calendar is None
+    }
+    return schema.with_columns(wide)
 
 
 def needed_columns(schema: Schema) -> frozenset[str]:

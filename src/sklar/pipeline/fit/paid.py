@@ -1,12 +1,14 @@
 """Pay for facts before a fit: split the budget, measure, and return the schema and the remaining budget.
 
 Kinds of unknown columns come first, in a measurement of their own, and then their bounds and labels. The share of the
-latter depends on the number of such columns and on the noisy number of rows.
+latter depends on the number of such columns.
 
 Let the fit's budget be (epsilon, delta). A part D of delta is set aside for finding labels, if there are any to find;
-the rest of delta turns epsilon into a rho, of which the facts get a share and the model the remainder. Both are
-reserved in the ledger as fits of their own. Rhos and deltas add up (see `sklar.accounting.ledger.filters`), so together
-they are within (epsilon, delta). A pure budget is split the same way in epsilon; rho budgets are split as they are.
+the rest of delta turns epsilon into one allowance, of which the facts get a share and the model the remainder. Where
+all noise of the model is Gaussian, it is one of squared shifts (`sklar.accounting.composition.adaptive`), else of rho.
+The parts are reserved in the ledger as fits of their own, so that a table that turns out to be too small costs the
+first part alone. Amounts and deltas add up (see `sklar.accounting.ledger.filters`), so together they are within
+(epsilon, delta). A pure budget is split the same way in epsilon; rho budgets are split as they are.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import sklar
 from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
+from sklar.accounting.composition.adaptive import adaptive_allowance
 from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError, UsageError
 from sklar.methods.evidence import Setting
@@ -49,6 +52,7 @@ from sklar.methods.facts.marks import (
     rows_to_pay,
     unknown_columns,
 )
+from sklar.methods.method import MIN_GAUSSIAN_FILTER_NOISE
 from sklar.pipeline.fit.prices import price_of, stated_digest
 from sklar.schema.persons.person import PERSON_ROWS
 from sklar.schema.table import Schema
@@ -63,32 +67,41 @@ DISCOVERY_SHARE = 0.25
 """Part of delta that is set aside if labels are to be found."""
 Signs = Mapping[str, tuple[int, int, int, float]]
 """Noisy counts of negative values, zeros and positive values of columns, and the standard deviation of their noise."""
-MIN_SIGNAL_FOR_BOUNDS = 120.0
-"""Rows, in standard deviations of a count, from which the found ranges are at most twice too wide: 28 nearly always
-find one, but a range that is too wide makes coarse cells."""
-BOUND_SHARES = (0.02, 0.10)
-"""Minimum and maximum share of the budget for all bounds of columns of unknown kind."""
-ENOUGH_SIGNAL_FOR_LABELS = 660.0
-"""With more rows than this, in standard deviations of a count at the whole budget, labels get less: the rarest that
-matter are found anyway."""
-LABEL_SHARES = (0.03, 0.25)
-"""Minimum and maximum share of the budget for all labels of such columns; at most 3% per column plus 2%. Labels are the
-main cost of having no schema: half as much lost 10% of accuracy at 5,000 rows of 8 such columns, and twice as much
-gained less than it cost."""
+BOUND_SHARES, LABEL_SHARES = (0.02, 0.10), (0.03, 0.25)
+"""Share of the budget for the bounds, respectively labels, of one column of unknown kind, and the most for all of them.
+
+They do not depend on the number of rows: both what noise hides of a column and the error of the model fall with it.
+Labels are the main cost of having no schema. On adult (30,000 rows, 8 columns of labels) and compas (10,568 rows, 9 of
+numbers) shares that fell with the number of rows, to 12% and 4%, gave 5% to 9% larger errors of pairs.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetPart:
+    """A part of the budget of a fit, and the allowance that spends it."""
+
+    budget: Budget
+    allowance: Allowance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rest:
+    """The parts that follow a measurement of facts.
+
+    Attributes:
+        model: The least that is left for the model.
+        whole: What all parts may spend together, if the measurement is the first of them.
+    """
+
+    model: BudgetPart
+    whole: Allowance | None = None
 
 
 class SessionOpener(Protocol):
-    """Reserves a budget and opens a Door over the rows; only `pipeline.fit.run` can make one."""
+    """Reserves a part of a budget and opens a Door over the rows; only `pipeline.fit.run` can make one."""
 
     def __call__(
-        self,
-        schema: Schema,
-        *,
-        method: str,
-        budget: Budget,
-        allowance: Allowance,
-        fingerprint: str,
-        rest: Budget | None,
+        self, schema: Schema, *, method: str, part: BudgetPart, fingerprint: str, rest: Rest | None
     ) -> AbstractContextManager[Session]: ...
 
 
@@ -115,13 +128,13 @@ class Paid:
 
     Attributes:
         schema: Without "pay" marks; measured facts have a price.
-        rest: The remaining budget for the model.
+        rest: What remains for the model; None for the whole budget.
         kinds: The measurement of kinds; None if there was none.
         facts: The measurement of bounds and labels; None if there was none.
     """
 
     schema: Schema
-    rest: Budget
+    rest: BudgetPart | None = None
     kinds: PaidStage | None = None
     facts: PaidStage | None = None
 
@@ -139,42 +152,40 @@ class Paid:
 @contextmanager
 def paid_first(
     schema: Schema,
-    budget: Budget,
+    whole: BudgetPart,
     unit: Unit,
     share: float | None,
     opener: SessionOpener,
     ledger: Ledger,
     reading: Sequence[Sequence[str]],
 ) -> Generator[Paid]:
-    """Measure the marked facts with a share of the budget; if there are none, the whole budget remains.
+    """Measure the marked facts with a share of the whole budget.
 
     The measurements stay open in the ledger until the fit they serve is finished: an interrupted fit uses the same
     facts when it is resumed, and pays nothing again.
     """
-    if not must_pay(schema):
-        yield Paid(schema=schema, rest=budget)
-        return
     require_payable(schema)
     if not unknown_columns(schema):
-        spent, rest = split(budget, DEFAULT_PAY_SHARE if share is None else share, labels=bool(labels_to_pay(schema)))
-        with _paid_facts(schema, _Split(spent=spent, rest=rest), unit, opener, ledger, reading) as paid:
+        spent, rest = split(whole, DEFAULT_PAY_SHARE if share is None else share)
+        parts = _Split(spent=spent, rest=Rest(model=rest, whole=whole.allowance))
+        with _paid_facts(schema, parts, unit, opener, ledger, reading) as paid:
             yield paid
         return
-    whole, aside = whole_rho(budget), set_aside(budget, labels=True)
     _validate_share(share or KINDS_SHARE, below=1 - KINDS_SHARE)
-    spent, rest = (Budget(rho=part * whole, delta=budget.delta - aside) for part in (KINDS_SHARE, 1 - KINDS_SHARE))
-    with measured_kinds(requested_schema(schema), spent, unit, opener, ledger, reading, rest=rest) as (found, stage):
-        then = _split_by_kinds(budget, whole, share, found)
-        with _paid_facts(found.schema, then, unit, opener, ledger, reading) as paid:
-            yield replace(paid, kinds=stage)
+    spent, left = cut_part(whole, KINDS_SHARE), Rest(model=cut_part(whole, 1 - KINDS_SHARE), whole=whole.allowance)
+    with (
+        measured_kinds(requested_schema(schema), spent, unit, opener, ledger, reading, rest=left) as (found, stage),
+        _paid_facts(found.schema, _split_by_kinds(whole, share, found), unit, opener, ledger, reading) as paid,
+    ):
+        yield replace(paid, kinds=stage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Split:
-    """The budget for bounds and labels, and the remaining budget for the model."""
+    """The part of the budget for bounds and labels, and what is left."""
 
-    spent: Budget
-    rest: Budget
+    spent: BudgetPart
+    rest: Rest
     label_weight: float = LABEL_WEIGHT
     signs: Signs = field(default_factory=dict[str, tuple[int, int, int, float]])
 
@@ -185,29 +196,23 @@ def _paid_facts(
 ) -> Generator[Paid]:
     """Measure the bounds and labels that are marked."""
     if not measured_columns(schema):
-        yield Paid(schema=collect_facts(schema, schema).schema, rest=parts.rest)
+        yield Paid(schema=collect_facts(schema, schema).schema, rest=parts.rest.model)
         return
     requested = requested_schema(schema)
     options = FactsOptions(marked=requested, label_weight=parts.label_weight, signs=parts.signs)
     with measured(options, parts.spent, unit, opener, ledger, reading, rest=parts.rest) as (facts, session):
         stage = PaidStage(requested=requested, notes=facts.notes, session=session, label_weight=parts.label_weight)
-        yield Paid(schema=facts.schema, rest=parts.rest, facts=stage)
+        yield Paid(schema=facts.schema, rest=parts.rest.model, facts=stage)
 
 
-def _split_by_kinds(budget: Budget, whole: float, share: float | None, found: FoundKinds) -> _Split:
-    """Split the budget left after the kinds by the numbers of columns and rows, or by a stated share."""
+def _split_by_kinds(whole: BudgetPart, share: float | None, found: FoundKinds) -> _Split:
+    """Split the budget left after the kinds by the numbers of columns, or by a stated share."""
     numbers, labels = len(bounds_to_pay(found.schema)), len(labels_to_pay(found.schema))
-    signal = found.rows / found.std  # rows in standard deviations of a count that costs the whole budget
-    least, most = BOUND_SHARES
-    bounds = min(max(numbers * (MIN_SIGNAL_FOR_BOUNDS / signal) ** 2, least), most) if numbers else 0.0
-    least, most = LABEL_SHARES
-    wanted = min(labels * (ENOUGH_SIGNAL_FOR_LABELS / signal) ** 2, 0.03 * labels + 0.02, most)
-    words = max(wanted, least) if labels else 0.0
+    bounds, words = min(BOUND_SHARES[0] * numbers, BOUND_SHARES[1]), min(LABEL_SHARES[0] * labels, LABEL_SHARES[1])
     total = share if share is not None and numbers + labels else bounds + words
-    aside = set_aside(budget, labels=True)
     # If nothing is left to measure, the share is not spent, but it must not be 0.
-    spent = Budget(rho=(total or least) * whole, delta=budget.delta if labels else budget.delta - aside)
-    rest = Budget(rho=(1 - KINDS_SHARE - total) * whole, delta=budget.delta - aside)
+    spent = cut_part(whole, total or BOUND_SHARES[0], discovery=bool(labels))
+    rest = Rest(model=cut_part(whole, 1 - KINDS_SHARE - total))
     weight = (words / labels) / (bounds / numbers) if numbers and labels else LABEL_WEIGHT
     return _Split(spent=spent, rest=rest, label_weight=weight, signs=found.signs)
 
@@ -215,21 +220,20 @@ def _split_by_kinds(budget: Budget, whole: float, share: float | None, found: Fo
 @contextmanager
 def measured_kinds(
     requested: Schema,
-    budget: Budget,
+    part: BudgetPart,
     unit: Unit,
     opener: SessionOpener,
     ledger: Ledger,
     reading: Sequence[Sequence[str]],
     *,
-    rest: Budget | None = None,
+    rest: Rest | None = None,
 ) -> Generator[tuple[FoundKinds, PaidStage]]:
-    """Measure the kinds of unknown columns with all of this budget, and add their price to the schema."""
-    public = classes_schema(requested)
+    """Measure the kinds of unknown columns with all of this part, and add their price to the schema."""
+    public, budget = classes_schema(requested), part.budget
     with opener(
         public,
         method=KINDS,
-        budget=budget,
-        allowance=calibrate(budget, unit),
+        part=part,
         fingerprint=facts_digest(public, budget, unit, method=KINDS) + stated_digest(reading),
         rest=rest,
     ) as session:
@@ -262,17 +266,16 @@ def priced_kinds(
 @contextmanager
 def measured(
     options: FactsOptions,
-    budget: Budget,
+    part: BudgetPart,
     unit: Unit,
     opener: SessionOpener,
     ledger: Ledger,
     reading: Sequence[Sequence[str]],
     *,
-    rest: Budget | None = None,
+    rest: Rest | None = None,
 ) -> Generator[tuple[MeasuredFacts, Session]]:
-    """Measure the marked facts with all of this budget, and add their price; a fit with `rest` may follow."""
-    schema = options.marked
-    aside = set_aside(budget, labels=bool(labels_to_pay(schema)))
+    """Measure the marked facts with all of this part, and add their price; a fit with `rest` may follow."""
+    schema, budget = options.marked, part.budget
     public = measuring_schema(schema, keep_listed=options.keep_listed)
     kept = listed_facts(schema) if options.keep_listed else {}
     # Nothing stated under a "pay" mark may reach the ledger, not even as a hash: it may come from the rows. Facts that
@@ -280,8 +283,7 @@ def measured(
     with opener(
         public,
         method=STEP_NAME,
-        budget=budget,
-        allowance=calibrate(budget, unit, discovery=aside),
+        part=part,
         fingerprint=facts_digest(public, budget, unit) + stated_digest(reading, kept),
         rest=rest,
     ) as session:
@@ -331,27 +333,54 @@ def priced(
     return found.with_prices([*found.prices, replace(price, kept=kept)])
 
 
-def split(budget: Budget, share: float, *, labels: bool) -> tuple[Budget, Budget]:
+def split(whole: BudgetPart, share: float) -> tuple[BudgetPart, BudgetPart]:
     """Split a budget into that of the facts and that of the model; together they are the budget."""
     _validate_share(share)
-    aside = set_aside(budget, labels=labels)
-    if budget.pure:
-        assert budget.epsilon is not None
-        facts, model = (Budget(epsilon=part * budget.epsilon, delta=0.0) for part in (share, 1 - share))
-        return facts, model
-    whole = whole_rho(budget, labels=labels)
-    facts = Budget(rho=share * whole, delta=budget.delta)
-    return facts, Budget(rho=(1 - share) * whole, delta=budget.delta - aside)
+    return cut_part(whole, share, discovery=bool(whole.allowance.delta)), cut_part(whole, 1 - share)
+
+
+def cut_part(whole: BudgetPart, share: float, *, discovery: bool = False) -> BudgetPart:
+    """Return a part of a budget, with all of the delta for finding labels or with none of it."""
+    budget, aside = whole.budget, whole.allowance.delta
+    allowance = replace(whole.allowance.part(share), delta=aside if discovery else 0.0)
+    if allowance.measure == "epsilon":
+        return BudgetPart(budget=Budget(epsilon=allowance.amount, delta=0.0), allowance=allowance)
+    delta = budget.delta if discovery else budget.delta - aside
+    return BudgetPart(budget=Budget(rho=allowance.amount, delta=delta), allowance=allowance)
+
+
+def finds_labels(schema: Schema) -> bool:
+    """Return whether a fit by this schema may search for labels, for which it sets a part of delta aside."""
+    return bool(labels_to_pay(schema) or unknown_columns(schema))
+
+
+def find_facts_share(schema: Schema) -> float:
+    """Return the share of its budget that a fit spends on facts by default; at most, if columns are of unknown kind."""
+    if not must_pay(schema):
+        return 0.0
+    unknown = len(unknown_columns(schema))
+    if not unknown:
+        return DEFAULT_PAY_SHARE
+    bounds = min(BOUND_SHARES[0] * len(bounds_to_pay(schema)), BOUND_SHARES[1])
+    # Labels cost more than bounds: as if all unknown columns held words.
+    return KINDS_SHARE + bounds + min(LABEL_SHARES[0] * (unknown + len(labels_to_pay(schema))), LABEL_SHARES[1])
+
+
+def facts_part(schema: Schema, budget: Budget, unit: Unit) -> BudgetPart:
+    """Return the budget of facts that are measured without a fit, with its allowance.
+
+    Raises:
+        BudgetError: Labels are to be found, and the budget is pure.
+    """
+    aside = set_aside(budget, labels=bool(labels_to_pay(schema)))
+    usual, shifts = calibrate(budget, unit, discovery=aside), adaptive_allowance(budget, aside)
+    enough = usual.noise(unit, max(measured_columns(schema), 1)).scale >= MIN_GAUSSIAN_FILTER_NOISE
+    return BudgetPart(budget=budget, allowance=shifts if shifts is not None and enough else usual)
 
 
 def _validate_share(share: object, below: float = 1.0) -> None:
     if isinstance(share, bool) or not isinstance(share, float | int) or not 0 < share < below:
         raise UsageError(f"pay_share, the share of the budget for facts, must lie between 0 and {below:g}, not {share}")
-
-
-def whole_rho(budget: Budget, *, labels: bool = True) -> float:
-    """Return the rho of a budget for all measurements, after the delta for finding labels is set aside."""
-    return calibrate(budget, Unit(neighbours="add-remove"), discovery=set_aside(budget, labels=labels)).amount
 
 
 def set_aside(budget: Budget, *, labels: bool) -> float:

@@ -8,14 +8,13 @@ from os import PathLike
 from typing import Any
 
 from sklar.accounting.budget import Budget
-from sklar.accounting.calibrate import calibrate
 from sklar.accounting.ledger import fits_total
 from sklar.accounting.unit import Neighbours, Unit, make_unit
 from sklar.errors import BudgetError, UsageError
 from sklar.methods.facts.fit import FactsOptions, collect_facts, label_threshold, measured_columns
 from sklar.methods.facts.marks import labels_to_pay, must_pay, require_payable
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
-from sklar.pipeline.fit.paid import measured, set_aside
+from sklar.pipeline.fit.paid import facts_part, measured, set_aside
 from sklar.pipeline.fit.prices import require_addable
 from sklar.pipeline.fit.run import session_opener
 from sklar.pipeline.fit.warnings import warn_of_large_epsilon
@@ -65,8 +64,7 @@ def rows_to_find_label(schema: Schema, budget: Budget, unit: Unit) -> int | None
     """Return the number of rows at which a label is found with probability 1/2; None if no labels are sought."""
     if not labels_to_pay(schema):
         return None
-    aside = set_aside(budget, labels=True)
-    return label_threshold(schema, calibrate(budget, unit, discovery=aside), unit)[0]
+    return label_threshold(schema, facts_part(schema, budget, unit).allowance, unit)[0]
 
 
 def pay(
@@ -116,7 +114,8 @@ def pay(
     require_addable(facts.prices, unit, book)
     opener = session_opener(data, book, unit, resume=resume, read=options)
     wanted = FactsOptions(marked=facts, keep_listed=keep_listed)
-    with measured(wanted, budget, unit, opener, book, options.assumptions) as (found, session):
+    part = facts_part(facts, budget, unit)
+    with measured(wanted, part, unit, opener, book, options.assumptions) as (found, session):
         warn_of_ledgers(data, book, (session.record,))
     total = fits_total((session.record,))
     path = None if book.path is None else str(book.path)

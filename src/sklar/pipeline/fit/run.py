@@ -7,25 +7,33 @@ import importlib
 import json
 import secrets
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from sklar.accounting.allowance import Allowance
 from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import plan_events
 from sklar.accounting.ledger import FitRecord, Ledger
 from sklar.accounting.unit import Neighbours, Unit, make_unit
 from sklar.errors import BudgetError, FlatColumnWarning, TableTooLargeError, UsageError, warn_user
 from sklar.methods.evidence import Setting, measure_all
-from sklar.methods.facts.marks import with_found_digits
+from sklar.methods.facts.marks import must_pay, with_calendars, with_found_digits
 from sklar.methods.method import Method, as_if_paid
 from sklar.notebook import notebook_bar
 from sklar.pipeline.accept import Criteria, not_accepted
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
 from sklar.pipeline.fit.claim import declared_digest, make_claim, settings_digest
-from sklar.pipeline.fit.paid import Paid, PaidStage, SessionOpener, paid_first
+from sklar.pipeline.fit.paid import (
+    BudgetPart,
+    Paid,
+    PaidStage,
+    Rest,
+    SessionOpener,
+    finds_labels,
+    paid_first,
+    set_aside,
+)
 from sklar.pipeline.fit.prices import require_addable, stated_digest, step_costs, with_own_price
 from sklar.pipeline.fit.prior import count_prior, require_public
 from sklar.pipeline.fit.request import DEFAULT_DELTA, FitRequest, fit_request
@@ -201,12 +209,24 @@ def _opened(request: FitRequest, noise: NoiseSource) -> Generator[_Opened]:
 def _paid(opened: _Opened) -> AbstractContextManager[Paid]:
     """Pay for the facts that the schema marks, if any."""
     request = opened.request
+    if not must_pay(request.schema):
+        return nullcontext(Paid(schema=request.schema))
     opener = session_opener(
         opened.data, opened.book, opened.unit, resume=request.resume, read=request.read, noise=opened.noise,
         before=lambda rest: _prepared(opened, as_if_paid(request.schema), rest),
     )  # fmt: skip
     reading = request.read.assumptions
-    return paid_first(request.schema, opened.budget, opened.unit, request.pay_share, opener, opened.book, reading)
+    return paid_first(request.schema, _whole(opened), opened.unit, request.pay_share, opener, opened.book, reading)
+
+
+def _whole(opened: _Opened) -> BudgetPart:
+    """Return the budget of facts and model together, with its allowance: it depends on public facts alone."""
+    schema, budget = opened.request.schema, opened.budget
+    aside = set_aside(budget, labels=finds_labels(schema))
+    counted = coordinates(as_if_paid(with_calendars(schema))).schema
+    settings = opened.method.resolve(opened.settings, budget)
+    allowance = opened.method.unplanned_allowance(counted, settings, budget, opened.unit, aside)
+    return BudgetPart(budget=budget, allowance=allowance)
 
 
 @contextmanager
@@ -250,12 +270,12 @@ class _Prepared:
             check_step(line.label, dataclasses.replace(line.noise, scale=inside), max(line.cells, line.all_cells))
 
 
-def _prepared(opened: _Opened, schema: Schema, budget: Budget, paid: str = "") -> _Prepared:
-    """Return a fit with this schema and budget as it is decided before anything is reserved.
+def _prepared(opened: _Opened, schema: Schema, rest: BudgetPart | None, paid: str = "") -> _Prepared:
+    """Return a fit with this schema as it is decided before anything is reserved.
 
-    `paid` identifies the measurement of facts that the fit continues from.
+    `rest` is what a measurement of facts left of the budget, and `paid` identifies that measurement.
     """
-    request, settings = opened.request, opened.method.resolve(opened.settings, budget)
+    request, settings = opened.request, opened.method.resolve(opened.settings, _budget(opened, rest))
     if request.target is not None:  # its coordinate depends on bounds, which may have just been measured
         settings = dataclasses.replace(settings, target=coordinates(schema).find_coordinate(request.target))
     prior = None if request.prior is None else count_prior(request.prior, schema, request.read)
@@ -264,7 +284,7 @@ def _prepared(opened: _Opened, schema: Schema, budget: Budget, paid: str = "") -
         method=opened.method,
         settings=settings,
         prior=prior,
-        reservation=_reservation(opened, schema, budget, settings, stated, paid),
+        reservation=_reservation(opened, schema, rest, settings, stated, paid),
         counted=coordinates(schema).schema,
     )
 
@@ -304,7 +324,7 @@ def _claimed(opened: _Opened, paid: Paid, session: Session, setting: Setting[Any
 
 def session_opener(
     data: Any, book: Ledger, unit: Unit, *, resume: bool, read: ReadOptions, noise: NoiseSource = SYSTEM,
-    before: Callable[[Budget], _Prepared] | None = None,
+    before: Callable[[BudgetPart], _Prepared] | None = None,
 ) -> SessionOpener:  # fmt: skip
     """Return a function that opens a Door over these rows for a measurement before the fit.
 
@@ -315,27 +335,24 @@ def session_opener(
         resume: Whether to resume an unfinished measurement.
         read: How the source is read.
         noise: The source of noise.
-        before: Prepares the fit that follows with the remaining budget: if it cannot succeed, nothing is measured.
+        before: Prepares the fit that follows with what is left: if it cannot succeed, nothing is measured.
     """
 
     def opened(
-        schema: Schema, *, method: str, budget: Budget, allowance: Allowance, fingerprint: str, rest: Budget | None
+        schema: Schema, *, method: str, part: BudgetPart, fingerprint: str, rest: Rest | None
     ) -> AbstractContextManager[Session]:
-        next_fit = before(rest) if before is not None and rest is not None else None
+        next_fit = before(rest.model) if before is not None and rest is not None else None
         reservation = Reservation(
             method=method,
-            budget=budget,
-            allowance=allowance,
+            budget=part.budget,
+            allowance=part.allowance,
             unit=unit,
             seed=fresh_seed(),
             fingerprint=fingerprint,
             plan=None,
+            whole=None if rest is None else rest.whole,
         )
-        conditions = Conditions(
-            admit=(lambda rows: None) if next_fit is None else next_fit.admit,
-            again=True,
-            then=None if next_fit is None else next_fit.reservation,
-        )
+        conditions = Conditions(admit=(lambda rows: None) if next_fit is None else next_fit.admit, again=True)
         return open_session(
             data, schema, book, reservation, resume=resume, read=read, noise=noise, conditions=conditions
         )
@@ -348,9 +365,18 @@ def fresh_seed() -> int:
     return secrets.randbits(63)
 
 
-def _reservation(opened: _Opened, schema: Schema, budget: Budget, options: Any, stated: str, paid: str) -> Reservation:
-    method, unit = opened.method, opened.unit
-    allowance, plan = method.allowance(coordinates(schema).schema, options, budget, unit)
+def _budget(opened: _Opened, rest: BudgetPart | None) -> Budget:
+    return opened.budget if rest is None else rest.budget
+
+
+def _reservation(
+    opened: _Opened, schema: Schema, rest: BudgetPart | None, options: Any, stated: str, paid: str
+) -> Reservation:
+    method, unit, budget = opened.method, opened.unit, _budget(opened, rest)
+    if rest is not None and rest.allowance.dither:  # facts and model are added up in squared shifts, without a plan
+        allowance, plan = rest.allowance, ()
+    else:
+        allowance, plan = method.allowance(coordinates(schema).schema, options, budget, unit)
     seen = schema.with_prices(opened.request.schema.prices)
     return Reservation(
         method=method.name,

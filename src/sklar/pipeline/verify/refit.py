@@ -102,7 +102,7 @@ def refit(stored: Stored) -> Refit:
     model = method.fit(setting, door)
     door.require_end()
     lines = method.plan(schema, options) if method.plan is not None else ()
-    plan = plan_events(allowance, unit, lines) if lines else None
+    plan = plan_events(allowance, unit, lines) if lines and not allowance.dither else None
     first = {record.id for record in before.records}
     seen = before.schema.with_prices(price for price in before.schema.prices if price.fit not in first)
     settings = settings_digest(

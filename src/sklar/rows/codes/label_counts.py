@@ -3,13 +3,14 @@
 A first pass counts rows by hash buckets of the texts. A label with `floor` rows is in a bucket of at least `floor`, so
 later passes count, exactly and by the texts themselves, only labels of such buckets. The answer does not depend on the
 hash or on the order of rows: it is precisely the labels with `floor` rows and more. If many labels are left, as when
-every row has a text of its own, they are counted a part at a time, in further passes.
+every row has a text of its own, they are counted a part at a time, in further passes. Listed labels are always counted,
+and are part of the answer also if no row has them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,23 +37,30 @@ Buckets = npt.NDArray[np.uint32]
 Parts = npt.NDArray[np.uint16]
 
 
-def exact_label_counts(rows: Rows, floors: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """Return the labels of each column with at least `floor` rows, and their numbers of rows.
+def exact_label_counts(
+    rows: Rows, floors: Mapping[str, int], listed: Mapping[str, tuple[str, ...]] | None = None
+) -> dict[str, dict[str, int]]:
+    """Return the labels of each column with at least `floor` rows, and listed ones, with their numbers of rows.
 
     Null, the empty text, texts that stand for null, texts beyond MAX_LABEL_BYTES bytes and bytes that are not UTF-8 are
     not labels; so each row has at most one label, which depends on the row alone.
     """
+    listed = listed or {}
     own = getattr(rows, "exact_label_counts", None)
     if own is not None:  # rows of persons, each of whom has one label
-        return own(floors)
+        return own(floors, listed)
     bits = min(24, int(math.log2(BUCKET_BYTES // 4 // len(floors))))  # as many buckets as fit
     buckets = _count_buckets(rows, tuple(floors), bits)
     parts = {name: _assign_passes(buckets.pop(name), floor) for name, floor in floors.items()}
+    for name, labels in listed.items():
+        places = _hash_texts(text_of(pa.array(labels, pa.large_string())), bits)
+        parts[name][places] = np.maximum(parts[name][places], 1)
     found: dict[str, dict[bytes, int]] = {name: {} for name in floors}
     for part in range(1, max((int(p.max()) for p in parts.values()), default=0) + 1):
         for name, counts in _count_part(rows, parts, bits, part).items():
-            found[name] |= {label: count for label, count in counts.items() if count >= floors[name]}
-    return {name: decode_labels(counts) for name, counts in found.items()}
+            known = {label.encode() for label in listed.get(name, ())}
+            found[name] |= {label: n for label, n in counts.items() if n >= floors[name] or label in known}
+    return {name: decode_labels(counts, listed.get(name, ())) for name, counts in found.items()}
 
 
 def _count_buckets(rows: Rows, columns: tuple[str, ...], bits: int) -> dict[str, Buckets]:
@@ -66,15 +74,19 @@ def _count_buckets(rows: Rows, columns: tuple[str, ...], bits: int) -> dict[str,
 
 def _hash_batches(rows: Rows, columns: tuple[str, ...], bits: int) -> Iterator[tuple[str, Any, npt.NDArray[np.int32]]]:
     """Yield one pass: column, texts and their buckets, batch by batch."""
-    from sklar.counting.tallies import hash_texts
-
     for arrays in rows.raw_batches(columns):
         for name, array in zip(columns, arrays, strict=True):
             for texts in label_texts(array):
-                flat = text_of(texts, rows.null_values)
-                places = np.empty(len(flat), dtype=np.int32)
-                hash_texts(flat.data, flat.begins, flat.ends, flat.valid, MAX_LABEL_BYTES, (1 << bits) - 1, places)
-                yield name, texts, places
+                yield name, texts, _hash_texts(text_of(texts, rows.null_values), bits)
+
+
+def _hash_texts(texts: Text, bits: int) -> npt.NDArray[np.int32]:
+    """Return the bucket of each label, -1 for texts that are no labels."""
+    from sklar.counting.tallies import hash_texts
+
+    places = np.empty(len(texts), dtype=np.int32)
+    hash_texts(texts.data, texts.begins, texts.ends, texts.valid, MAX_LABEL_BYTES, (1 << bits) - 1, places)
+    return places
 
 
 def is_label(text: Text) -> Mask:
@@ -107,8 +119,9 @@ def _count_part(rows: Rows, parts: Mapping[str, Parts], bits: int, part: int) ->
     return counts
 
 
-def decode_labels(counts: Mapping[bytes, int]) -> dict[str, int]:
-    """Return counts by text, in alphabetical order, without labels that are not UTF-8."""
+def decode_labels(counts: Mapping[bytes, int], listed: Sequence[str]) -> dict[str, int]:
+    """Return counts by text, in alphabetical order, without labels that are not UTF-8; 0 for absent listed ones."""
+    counts = {**dict.fromkeys((label.encode() for label in listed), 0), **counts}
     texts: dict[str, int] = {}
     for label in sorted(counts):
         try:

@@ -5,18 +5,18 @@ person alone, and one person moves one count of a column by one, for any number 
 is the table that the proof of `sklar.accounting.composition.discovery` is about, with k = 1.
 
 Labels are gathered and counted as 128 keyed bits of their texts; a second pass reads the texts of the few that at least
-`floor` persons named.
+`floor` persons named. Listed labels are always counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from sklar.rows.codes.label_counts import decode_labels, label_texts
-from sklar.rows.codes.table import EncodedRows
+from sklar.rows.codes.table import EncodedRows, RowEncoder
 from sklar.rows.persons.choice import Words
 from sklar.rows.persons.gather import MEMORY_BYTES, Gathering
 from sklar.rows.persons.keys import Secret, key_encoders, label_encoders
@@ -30,9 +30,14 @@ Named = dict[tuple[int, int], int]
 
 
 def exact_named_labels(
-    rows: EncodedRows, key: str, secret: Secret, floors: Mapping[str, int], folder: str
+    rows: EncodedRows,
+    key: str,
+    secret: Secret,
+    floors: Mapping[str, int],
+    listed: Mapping[str, tuple[str, ...]],
+    folder: str,
 ) -> dict[str, dict[str, int]]:
-    """Return the labels of each column with at least `floor` persons, and their numbers of persons."""
+    """Return the labels of each column with at least `floor` persons, and listed ones, with their counts of persons."""
     gatherings = [Gathering(folder, MEMORY_BYTES // len(floors)) for _ in floors]
     encoders = [label_encoders(name, secret, rows.null_values) for name in floors]
     choice = RowChoice(bound=1, ordered=False, mixing=secret.mixing)
@@ -42,26 +47,38 @@ def exact_named_labels(
             columns = batch.codes
             for at, gathering in enumerate(gatherings):
                 gathering.add([*columns[:2], *columns[2 + 2 * at : 4 + 2 * at]])
-        named = [_count_labels(held, choice, floor) for held, floor in zip(gatherings, floors.values(), strict=True)]
+        known = [_hash_listed(listed.get(name, ()), its) for name, its in zip(floors, encoders, strict=True)]
+        named = [
+            _count_labels(held, choice, floor, words)
+            for held, floor, words in zip(gatherings, floors.values(), known, strict=True)
+        ]
     finally:
         for gathering in gatherings:
             gathering.close()
-    return _add_texts(rows, dict(zip(floors, named, strict=True)), secret)
+    return _add_texts(rows, dict(zip(floors, named, strict=True)), listed, secret)
 
 
-def _count_labels(gathering: Gathering, choice: RowChoice, floor: int) -> Named:
+def _hash_listed(labels: Sequence[str], encoders: Sequence[RowEncoder]) -> set[tuple[int, int]]:
+    """Return the words of listed labels."""
+    one, other = (encoder.encode(pa.array(labels, pa.large_string())).tolist() for encoder in encoders)
+    return set(zip(one, other, strict=True)) - {(0, 0)}  # a text that stands for null is no label
+
+
+def _count_labels(gathering: Gathering, choice: RowChoice, floor: int, known: set[tuple[int, int]]) -> Named:
     """Count labels with at least `floor` persons, by buckets first, so that memory does not grow with the others."""
     buckets = np.zeros(1 << BUCKET_BITS, dtype=np.int64)
     for one, _ in _read_label_words(gathering, choice):
         places, counts = np.unique(_assign_buckets(one), return_counts=True)
         buckets[places] += counts
+    if known:
+        buckets[_assign_buckets(np.array([one for one, _ in known], dtype=np.uint64))] = floor  # counted in any case
     found: Named = {}
     for one, other in _read_label_words(gathering, choice):
         full = buckets[_assign_buckets(one)] >= floor
         pairs, counts = np.unique(np.stack([one[full], other[full]]), axis=1, return_counts=True)
         for first, second, count in zip(*pairs.tolist(), counts.tolist(), strict=True):
             found[first, second] = found.get((first, second), 0) + count
-    return {words: count for words, count in found.items() if count >= floor}
+    return {words: count for words, count in found.items() if count >= floor or words in known}
 
 
 def _assign_buckets(words: Words) -> Words:
@@ -77,7 +94,9 @@ def _read_label_words(gathering: Gathering, choice: RowChoice) -> Iterator[tuple
             yield one[some], other[some]
 
 
-def _add_texts(rows: EncodedRows, named: Mapping[str, Named], secret: Secret) -> dict[str, dict[str, int]]:
+def _add_texts(
+    rows: EncodedRows, named: Mapping[str, Named], listed: Mapping[str, tuple[str, ...]], secret: Secret
+) -> dict[str, dict[str, int]]:
     """Read the texts of the frequent labels in a separate pass."""
     wanted = {name: np.array(sorted({one for one, _ in words}), dtype=np.uint64) for name, words in named.items()}
     hashes = {name: [one.encode for one in label_encoders(name, secret, rows.null_values)] for name in named}
@@ -92,4 +111,4 @@ def _add_texts(rows: EncodedRows, named: Mapping[str, Named], secret: Secret) ->
                 for text, *words in zip(chosen, one[places].tolist(), other[places].tolist(), strict=True):
                     if tuple(words) in named[name]:
                         found[name][text] = named[name][tuple(words)]
-    return {name: decode_labels(labels) for name, labels in found.items()}
+    return {name: decode_labels(labels, listed.get(name, ())) for name, labels in found.items()}

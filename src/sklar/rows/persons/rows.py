@@ -86,9 +86,11 @@ class PersonRows(EncodedRows):
         for store in self._stores:
             store.close()
 
-    def exact_label_counts(self, floors: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    def exact_label_counts(
+        self, floors: Mapping[str, int], listed: Mapping[str, tuple[str, ...]]
+    ) -> dict[str, dict[str, int]]:
         """Count labels of columns, one label per person."""
-        return exact_named_labels(self, self._person.key, self._secret, floors, self._folder)
+        return exact_named_labels(self, self._person.key, self._secret, floors, listed, self._folder)
 
     def read_codes(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         self.keep_codes()
