@@ -31,7 +31,8 @@ STAGES = {
     "schema draft": "Read the table and draft its schema", "schema check": "Check that the schema reads the table",
     "plan": "Forecast accuracy", "fit": "Fit the model", "report": "Write the public report",
     "sample": "Draw synthetic rows", "evaluate": "Compare with the real rows", "inspect": "Draw the vine",
-    "key": "Make a key", "bundle": "Write the bundle", "verify": "Verify the bundle",
+    "page": "Write the interactive page", "key": "Make a key", "bundle": "Write the bundle",
+    "verify": "Verify the bundle",
 }  # fmt: skip
 """Commands in words."""
 
