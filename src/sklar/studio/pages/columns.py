@@ -37,15 +37,16 @@ MAX_EDITED_LABELS = 200
 """Maximum number of labels in an edit field; longer lists are edited in the text of the schema."""
 EDITED_BY_KIND = {
     "lower": "integer real datetime", "upper": "integer real datetime", "decimals": "real", "step": "integer real",
-    "atoms": "integer real", "format": "integer real datetime", "resolution": "datetime", "values": "category ordinal",
-    "nullable": "category ordinal integer real boolean datetime",
+    "atoms": "integer real", "format": "integer real datetime", "resolution": "datetime", "calendar": "datetime",
+    "spelling": "boolean", "values": "category ordinal", "nullable": "category ordinal integer real boolean datetime",
 }  # fmt: skip
 """Facts with a field of their own, and the kinds that have them."""
 HINTS = {
     "lower": "smallest possible value", "upper": "largest possible value", "decimals": "digits after the point",
     "step": "all values are multiples of it", "atoms": "frequent single values, with commas",
-    "format": "as 1.234,56 or %d.%m.%Y", "resolution": "day, minute, second ...", "values": "one label a line",
-    "nullable": "",
+    "format": "as 1.234,56 or %d.%m.%Y", "resolution": "day, minute, second ...",
+    "calendar": "parts to measure, as month, weekday", "spelling": "false and true in the output, as no, yes",
+    "values": "one label a line", "nullable": "",
 }  # fmt: skip
 SELDOM_RULES = ("ratio",)
 """Kinds of rules that "yes to all" answers by no: a range of ratios that holds in the rows is seldom a rule."""
