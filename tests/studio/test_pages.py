@@ -102,6 +102,23 @@ def test_another_kind_has_fields_of_its_own_and_labels_may_have_commas(client: T
     assert schema(folder)["age"] == sklar.Real(0, 30, nullable=True)
 
 
+def test_a_proposed_calendar_is_refused_in_a_field(client: TestClient, folder: Path) -> None:
+    drafted = {
+        "seen": sklar.Datetime("1950-01-01", "2020-12-31", calendar=("month", "weekday"), source="from-rows"),
+        "ill": sklar.Boolean(spelling=["F", "T"], source="from-rows"),
+    }
+    sklar.Schema(drafted).write(folder / "t.toml")
+    shown = client.get("/t/t/columns").text
+    assert 'value="month, weekday"' in shown and 'value="F, T"' in shown
+    edits = {"tick-0": "yes", "tick-1": "yes", "calendar-0": "weekday", "spelling-1": "no, yes"}
+    assert send(client, "/t/t/answers", by="Ada", **edits)[0] == 303
+    known = schema(folder)
+    assert known["seen"] == sklar.Datetime("1950-01-01", "2020-12-31", calendar=("weekday",))
+    assert known["ill"] == sklar.Boolean(spelling=["no", "yes"])
+    assert send(client, "/t/t/answers", by="Ada", **{"calendar-0": ""})[0] == 303
+    assert schema(folder)["seen"] == sklar.Datetime("1950-01-01", "2020-12-31")
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
@@ -182,6 +199,12 @@ def test_the_whole_schema_as_text_unless_it_has_changed_meanwhile(client: TestCl
     assert (folder / "t.toml.new").read_text() == "of somebody else"
     code, told = send(client, "/t/t/text", seen=seen, toml=text)
     assert code == 400 and "another tab" in told
+
+
+def test_the_page_of_the_budget_explains_its_terms_and_links_to_more(client: TestClient) -> None:
+    shown = client.get("/t/t/budget").text
+    assert re.findall("<dt>(.*?)</dt>", shown) == ["epsilon", "delta", "neighbours", "cap"]
+    assert shown.index('href="#choosing"') < shown.index('id="choosing"')
 
 
 def test_a_ledger_is_made_once_with_a_cap(client: TestClient, folder: Path) -> None:
