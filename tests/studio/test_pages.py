@@ -190,6 +190,27 @@ def test_the_person_is_said_and_taken_back(client: TestClient, folder: Path) -> 
     assert send(client, "/t/t/person", key="", rows="")[0] == 303 and schema(folder).person is None
 
 
+def test_a_changed_person_keeps_what_its_form_does_not_say(client: TestClient, folder: Path) -> None:
+    columns = {
+        "nr": sklar.Id(), "sex": sklar.Category(["F", "M"]), "born": sklar.Integer(1920, 2020),
+        "year": sklar.Integer(2010, 2024),
+    }  # fmt: skip
+    steps = [AtMost(low="previous year", high="year", at_least=1)]
+    known = sklar.Person(key="nr", rows=5, order="year", static=["sex"], steps=steps, source="from-rows")
+    sklar.Schema(columns, person=known).write(folder / "t.toml")
+    shown = client.get("/t/t/columns").text
+    assert 'name="static-1" value="yes" checked' in shown and 'name="static-2" value="yes">' in shown
+    said = {"key": "nr", "rows": "9", "order": "year", "weights": "votes", "static-1": "yes", "static-2": "yes"}
+    assert send(client, "/t/t/person", **said)[0] == 303
+    assert schema(folder).person == sklar.Person(key="nr", rows=9, order="year", static=["sex", "born"], steps=steps)
+    assert send(client, "/t/t/person", **{**said, "order": ""})[0] == 303  # rows without an order are not linked
+    assert schema(folder).person == sklar.Person(key="nr", rows=9)
+    (folder / "t-1.sklar").touch()
+    assert "Draw the vine" in client.get("/t/t/look").text
+    sklar.Schema(columns, person=known).write(folder / "t.toml")
+    assert "Draw the vine" not in client.get("/t/t/look").text  # a model of linked rows has none
+
+
 def test_the_whole_schema_as_text_unless_it_has_changed_meanwhile(client: TestClient, folder: Path) -> None:
     seen, text = schema(folder).fingerprint, schema(folder).toml().replace("upper = 60", "upper = 61")
     assert send(client, "/t/t/text", seen=seen, toml="nonsense")[0] == 400

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.responses import Response
@@ -24,6 +24,7 @@ from sklar.schema.confirming import (
     rule_name,
     step_name,
 )
+from sklar.schema.persons.linked import has_linked_rows
 from sklar.schema.persons.person import ORDERED_KINDS, PAY_ROWS, WEIGHTS, Person
 from sklar.schema.rules import Expression, Rule
 from sklar.schema.table import Schema, schema_from_dict
@@ -328,14 +329,17 @@ def rule(visit: Visit) -> Response:
 
 
 def person(visit: Visit) -> Response:
-    """Set the person; without a key each row is a person."""
-    schema, rows = read_schema(visit), visit.text("rows")
-    found = None
-    if visit.form.get("key"):
-        found = Person(
-            key=visit.form["key"], rows=rows if rows == PAY_ROWS else visit.whole("rows", "the number of rows") or 0,
-            order=visit.form.get("order") or None, weights=visit.text("weights") or "votes",
-        )  # fmt: skip
+    """Set the person; without a key each row is a person. Rules across rows are kept as long as rows are linked."""
+    schema, rows, key = read_schema(visit), visit.text("rows"), visit.form.get("key", "")
+    now = schema.person if schema.person is not None and schema.person.key == key else Person(key=key, rows=1)
+    static = [name for at, name in enumerate(schema) if f"static-{at}" in visit.form]
+    found = replace(
+        now, rows=rows if rows == PAY_ROWS else visit.whole("rows", "the number of rows") or 0,
+        order=visit.form.get("order") or None, weights=visit.text("weights") or "votes",
+        static=static if now.parents is None else now.static, source="assumed",
+    ) if key else None  # fmt: skip
+    if found is not None and not has_linked_rows(schema, found):
+        found = replace(found, static=(), steps=())
     schema.with_person(found).write(visit.folder.root / visit.table.schema)
     return go_to("t", visit.table.name, "columns", at="person")
 

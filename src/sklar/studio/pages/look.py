@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from sklar.errors import UsageError
+from sklar.schema.persons.linked import has_linked_rows
 from sklar.studio import commands
 from sklar.studio.jobs import StudioJob
 from sklar.studio.pages.columns import is_linked
@@ -57,6 +58,7 @@ def page(visit: Visit) -> Response:
     return visit.show(
         "look.html", step="look", model=number, models=models, name=name, claim=claim_of(visit, name), made=made,
         header=header, rows=rows, shown=shown, drawn=drawn, lines=lines, linked=is_linked(visit.schema),
+        has_vine=visit.schema is None or not has_linked_rows(visit.schema, visit.schema.person),
         forms=LINKED_FORMS if is_linked(visit.schema) else FORMS,
     )  # fmt: skip
 
