@@ -289,6 +289,8 @@ def test_decimals_are_those_of_ninety_nine_in_a_hundred_rows() -> None:
         ("seen", ["Smith, John", "Okoro, Mary", "Lind, Per"]),
         ("employeeName", ["Okoro", "Lind", "Wu"]),
         ("nurse", ["Anna Okoro"]),
+        ("patient_first_name", ["jhezane", "penny", "grunt"]),
+        ("Nachname", ["okoro", "lind", "wu"]),
     ],
 )
 def test_few_names_of_persons_are_no_category(name: str, values: list[str]) -> None:
@@ -308,6 +310,7 @@ def test_few_names_of_persons_are_no_category(name: str, values: list[str]) -> N
         ("race", ["White", "Black", "Asian"]),
         ("native-country", ["United-States", "Mexico"]),
         ("name", ["kind a", "kind b"]),
+        ("first_drug_name", ["aspirin", "ibuprofen"]),
     ],
 )
 def test_names_of_things_stay_categories(name: str, values: list[str]) -> None:
