@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from typing import Any, cast
@@ -12,8 +11,7 @@ from sklar.errors import UsageError
 from sklar.schema.columns import READING, Category, Column, Id, Ignore, Labels
 from sklar.schema.persons.linked import PREVIOUS, linked_faults
 from sklar.schema.persons.person import PAY_ROWS, Person
-from sklar.schema.rules import AtMost, Expression, Function, Label, Ratio, Rule, rule_faults
-from sklar.schema.rules.values import key_text
+from sklar.schema.rules import AtMost, Function, Ratio, Rule, rule_faults
 
 MEASURABLE = ("lower", "upper", "values", "nullable")
 """Facts that can be paid for; a column that may or may not be null is assumed nullable, which costs nothing."""
@@ -82,39 +80,13 @@ def rule_name(number: int) -> str:
     return f"rule {number}"
 
 
-_DIFFERS = r"`([^`]+)` != ('[^']*'|[^'\s]+)"
-_FILLED_WHERE = re.compile(rf"`([^`]+)` is not null or {_DIFFERS}(?: and `\2` != (?:'[^']*'|[^'\s]+))*")
-
-
-def read_filled_where(rule: Rule) -> tuple[str, str, tuple[Label, ...]] | None:
-    """Return the column, another one, and its values at which the first is filled; None for other rules."""
-    found = _FILLED_WHERE.fullmatch(rule.text) if isinstance(rule, Expression) else None
-    if found is None:
-        return None
-    written = [value for _, value in re.findall(_DIFFERS, found[0])]
-    truth = {"true": True, "false": False}
-    values = (
-        value[1:-1] if value.startswith("'") else truth[value] if value in truth else _parse_number("value", value)
-        for value in written
-    )
-    return found[1], found[2], tuple(values)  # type: ignore[arg-type]
-
-
-def describe_rule(rule: Rule) -> str:
-    """Return a rule in words; an expression that a column is filled at some values of another is put as such."""
-    if (found := read_filled_where(rule)) is None:
-        return rule.describe()
-    column, other, values = found
-    return f"{column} is filled in every row where {other} is {' or '.join(map(key_text, values))}"
-
-
 def make_rule_question(number: int, rule: Rule) -> Question | None:
     """Return the question about a rule; None if it is stated or confirmed."""
     if rule.source != "from-rows":
         return None
     shown = (describe_function(rule),) if isinstance(rule, Function) else ()
     return Question(
-        column=rule_name(number), kind=rule.kind, says=describe_rule(rule),
+        column=rule_name(number), kind=rule.kind, says=rule.describe(),
         notes=("Must that be so in every row?", *shown), facts=("rule",), payable=(),
     )  # fmt: skip
 

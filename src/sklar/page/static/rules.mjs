@@ -58,8 +58,8 @@ const HOLDS = {
     const columns = rule.columns.map((name) => table[name]), may = mayBeFilled(rule, table);
     return (i) => columns.every((values) => values.null[i]) || (columns.every((values) => !values.null[i]) && may(i));
   },
-  // A column is filled where another one has one of these values.
-  filled_where(rule, table) {
+  // The one expression that drafts propose: a column is filled where another one has one of these values.
+  expression(rule, table) {
     const tests = rule.values.map((value) => equals(table[rule.of], value)), column = table[rule.column];
     return (i) => !column.null[i] || !tests.some((test) => test(i));
   },

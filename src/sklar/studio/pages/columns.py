@@ -17,7 +17,6 @@ from sklar.schema.confirming import (
     PERSON,
     Question,
     describe_column,
-    describe_rule,
     describe_sources,
     describe_step,
     parse_fact,
@@ -159,7 +158,7 @@ def list_rules(schema: Schema) -> list[ShownRule]:
     for number, rule in enumerate(schema.rules, 1):
         question = open_questions.get(rule_name(number))
         usual = "no" if rule.kind in SELDOM_RULES else "yes"
-        found.append(ShownRule(name=rule_name(number), says=describe_rule(rule), question=question, usual=usual))
+        found.append(ShownRule(name=rule_name(number), says=rule.describe(), question=question, usual=usual))
     for number, rule in enumerate(() if schema.person is None else schema.person.steps, 1):
         question = open_questions.get(step_name(number))
         found.append(ShownRule(name=step_name(number), says=describe_step(rule), question=question))
