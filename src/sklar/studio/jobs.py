@@ -117,6 +117,11 @@ class StudioJob(Work):
         return [(n, "done" if i < done else "running" if i == done else "to come") for i, n in enumerate(names)]
 
     @property
+    def when(self) -> str:
+        """The time at which it began, on the clock of this computer."""
+        return datetime.fromisoformat(self.started).astimezone().strftime("%Y-%m-%d %H:%M")
+
+    @property
     def elapsed(self) -> str:
         """The time since the job began, in words."""
         passed = max(0.0, (datetime.now(UTC) - datetime.fromisoformat(self.started)).total_seconds())
