@@ -15,7 +15,7 @@ from sklar.lab.tables.checks import ColumnAudit, audit_schema
 from sklar.schema import Boolean, Category, Datetime, Id, Ignore, Integer, Labels, Ordinal, Real, Schema
 from tests.lab.tables import odd_columns, odd_table
 
-NOT_READ = {"integer text age", "integer junk", "datetime some"}
+NOT_READ = {"integer junk", "datetime some"}
 """Columns that hold texts which are not values, and so become null."""
 
 
