@@ -12,10 +12,10 @@ import pytest
 
 from sklar.lab.drafting.draft import Draft, draft_schema
 from sklar.lab.tables.checks import ColumnAudit, audit_schema
-from sklar.schema import Boolean, Category, Datetime, Id, Integer, Labels, Ordinal, Real, Schema
+from sklar.schema import Boolean, Category, Datetime, Id, Ignore, Integer, Labels, Ordinal, Real, Schema
 from tests.lab.tables import odd_columns, odd_table
 
-NOT_READ = {"integer text age", "integer junk", "datetime some"}
+NOT_READ = {"integer junk", "datetime some"}
 """Columns that hold texts which are not values, and so become null."""
 
 
@@ -153,6 +153,29 @@ def test_words_for_missing(word: str) -> None:
     )
 
 
+def test_a_lone_word_among_numbers_or_dates_explains_missing_ones() -> None:
+    values = [f"{x / 10:.1f}" for x in range(150, 350)]
+    for written in (values, [text.replace(".", ",") for text in values]):
+        column = one([*written, *["NR"] * 30, " nr"])
+        assert isinstance(column, Real) and column.nullable and (column.lower, column.upper) == (15, 35)
+    days = [f"{1 + at % 28:02}/{1 + at % 12:02}/2021" for at in range(300)]
+    assert isinstance(one([*days, *["inconnue ?"] * 40]), Datetime)
+    assert isinstance(one([*values, *["NR"] * 30, *["low"] * 30]), Ignore)  # two words are values
+    assert isinstance(one([*["1", "2", "3"] * 40, *["nul"] * 30]), Category)  # and so are words beside a short scale
+
+
+@pytest.mark.parametrize("form", ["1,234.56 €", "1.234,56 kg", "1 234,56 €", "1'234.56 €", "1234.56 mg/l"])
+def test_units_are_found_after_any_form_of_a_number(form: str) -> None:
+    number, unit = form.split()[:-1], form.split()[-1]
+    separator, decimal = form[1].removesuffix("2"), " ".join(number)[-3]
+    signs = str.maketrans({",": separator, ".": decimal})
+    texts = [f"{0.37 * x:,.2f}".translate(signs) for x in range(300, 30_000, 99)]
+    column = one([f"{text} {unit}" for text in texts], name="cost")
+    assert isinstance(column, Real) and column.format == form
+    some = one([text if at % 9 == 0 else f"{text} {unit}" for at, text in enumerate(texts)], name="cost")
+    assert isinstance(some, Real) == (unit != "mg/l")  # only a usual unit may be absent
+
+
 def test_numbers_that_stand_for_null_are_left_out() -> None:
     column = one([1.5, 2.5, 3.5, -99.0] * 20, read={"null_values": ["-99"]})
     assert isinstance(column, Real) and column.lower >= 0 and column.nullable
@@ -266,6 +289,8 @@ def test_decimals_are_those_of_ninety_nine_in_a_hundred_rows() -> None:
         ("seen", ["Smith, John", "Okoro, Mary", "Lind, Per"]),
         ("employeeName", ["Okoro", "Lind", "Wu"]),
         ("nurse", ["Anna Okoro"]),
+        ("patient_first_name", ["jhezane", "penny", "grunt"]),
+        ("Nachname", ["okoro", "lind", "wu"]),
     ],
 )
 def test_few_names_of_persons_are_no_category(name: str, values: list[str]) -> None:
@@ -285,6 +310,7 @@ def test_few_names_of_persons_are_no_category(name: str, values: list[str]) -> N
         ("race", ["White", "Black", "Asian"]),
         ("native-country", ["United-States", "Mexico"]),
         ("name", ["kind a", "kind b"]),
+        ("first_drug_name", ["aspirin", "ibuprofen"]),
     ],
 )
 def test_names_of_things_stay_categories(name: str, values: list[str]) -> None:

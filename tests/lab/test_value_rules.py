@@ -30,7 +30,7 @@ def parts(found: ColumnAudit) -> tuple[int, ...]:
 def test_numbers(nullable: bool) -> None:
     texts = ["5", "10", " 7 ", "4", "-1e400", "11", "inf", "x", "nan", "", None, "  "]
     for kind in (Integer, Real):
-        assert parts(audit(kind(5, 10, nullable=nullable), texts)) == (3, 2, 2, 0, 3, 2)
+        assert parts(audit(kind(5, 10, nullable=nullable), texts)) == (3, 2, 2, 0, 1, 4)
     assert parts(audit(Integer(5, 10), [5, 10, 4, 11, None])) == (2, 1, 1, 0, 0, 1)
     assert parts(audit(Real(5, 10), [5.0, 10.0, 4.9, 10.1, np.inf, None, np.nan])) == (2, 1, 2, 0, 0, 2)
     lowest = Integer(-(2**63), 0, nullable=nullable)
@@ -68,3 +68,10 @@ def test_agrees_with_the_codes_of_a_fit() -> None:
     assert number.unreadable + number.missing == (codes[:, 0] == schema["n"].null_code).sum()
     assert label.other == (codes[:, 1] == schema["c"].other_code).sum()
     assert label.missing == (codes[:, 1] == schema["c"].null_code).sum()
+
+
+def test_blanks_and_words_for_missing_are_not_called_unreadable() -> None:
+    cells = ["1.5", " ", "   ", ".", "NA", "k.A.", "?", "much", "2.5", None]
+    rows = pa.table({"x": cells, "flag": ["yes", " ", "", "-", "no", "yes", "no", "perhaps", "no", None]})
+    found = audit_schema(rows, Schema({"x": Real(0, 9, nullable=True), "flag": Boolean(nullable=True)})).columns
+    assert [(one.inside, one.unreadable, one.missing) for one in found] == [(2, 1, 7), (5, 1, 4)]

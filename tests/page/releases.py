@@ -142,3 +142,46 @@ def fit_ruled() -> Model:
         ],
     )
     return sklar.fit(data, schema, epsilon=5.0, delta=1e-9)
+
+
+def fit_skipped() -> Model:
+    """A release with columns that are filled for some values of others only, and dates in formats of their own."""
+    rng = np.random.default_rng(5)
+    rows = 3_000
+    treated = rng.choice(["nein", "ja", "k.A."], rows, p=[0.5, 0.4, 0.1])
+    admitted = np.datetime64("2019-01-01") + rng.integers(0, 900, rows)
+    again, smoker, seen = treated == "ja", rng.random(rows) < 0.4, rng.random(rows) < 0.7
+
+    def written(days: Any, form: str, filled: Any) -> list[str | None]:
+        return [day.strftime(form) if ok else None for day, ok in zip(days.tolist(), filled, strict=True)]
+
+    data = {
+        "treated": treated,
+        "admitted": written(admitted, "%d.%m.%Y", np.ones(rows, bool)),
+        "again": written(admitted + rng.integers(1, 400, rows), "%d/%m/%y", again),
+        "smoker": smoker,
+        "since": [int(x) if ok else None for x, ok in zip(rng.integers(1950, 2020, rows), smoker & seen, strict=True)],
+        "pack": [float(x) if ok else None for x, ok in zip(rng.integers(1, 40, rows), smoker & seen, strict=True)],
+        "called": written(admitted, "%Y%m%d", seen),
+        "answer": [str(x) if ok else None for x, ok in zip(rng.choice(["a", "b"], rows), seen, strict=True)],
+    }
+    schema = sklar.Schema(
+        {
+            "treated": sklar.Category(["nein", "ja", "k.A."]),
+            "admitted": sklar.Datetime("2019-01-01", "2022-12-31", format="%d.%m.%Y"),
+            "again": sklar.Datetime("2019-01-01", "2022-12-31", format="%d/%m/%y", nullable=True),
+            "smoker": sklar.Boolean(spelling=["no", "yes"]),
+            "since": sklar.Integer(1950, 2020, nullable=True),
+            "pack": sklar.Real(1, 40, decimals=0, nullable=True),
+            "called": sklar.Datetime("2019-01-01", "2022-12-31", format="%Y%m%d", nullable=True),
+            "answer": sklar.Category(["a", "b"], nullable=True),
+        },
+        rules=[
+            sklar.rules.AtMost(low="admitted", high="again"),
+            sklar.rules.Together(columns=["again"], only_if={"treated": "ja"}),
+            sklar.rules.Expression("`again` is not null or `treated` != 'ja'"),
+            sklar.rules.Together(columns=["since", "pack"], only_if={"smoker": True}),
+            sklar.rules.Together(columns=["called", "answer"]),
+        ],
+    )
+    return sklar.fit(data, schema, epsilon=5.0, delta=1e-9)

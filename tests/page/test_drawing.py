@@ -23,7 +23,7 @@ from sklar.model.vine.model import VineModel
 from sklar.model.vine.sampling import simulate_vine
 from sklar.pipeline.model import Model
 from sklar.sample.rng import generator
-from tests.page.releases import draw_by_node, draw_by_python, fit_odd, fit_people, fit_ruled, run_node
+from tests.page.releases import draw_by_node, draw_by_python, fit_odd, fit_people, fit_ruled, fit_skipped, run_node
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +40,7 @@ MODELS: dict[str, Callable[[], Model]] = {
     "odd columns": lambda: fit_odd("vine"),
     "independent": lambda: fit_odd("independent"),
     "with rules": fit_ruled,
+    "with columns that are skipped": fit_skipped,
     "with a target": lambda: fit_people(target="smoker"),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 import sklar
 from tests.page.conftest import PATIENCE, Received, RunningStudio, finished, serious
@@ -307,3 +308,22 @@ def test_a_table_of_198_columns_is_confirmed_at_once(
     expect(page.locator("#open")).to_contain_text("1 question", timeout=PATIENCE)
     page.get_by_label("open questions").check()
     assert page.locator("#columns-body tr:visible").count() == 1
+
+
+def test_a_page_that_loads_slowly_is_loaded_once_when_its_job_has_ended(
+    tmp_path: Path, open_studio: Callable[[Path], RunningStudio], context: BrowserContext
+) -> None:
+    export(tmp_path)
+    page = context.new_page()
+    page.goto(open_studio(tmp_path).address)
+    asked: list[float] = []
+
+    def delay(route: Route) -> None:
+        asked.append(time.monotonic())
+        time.sleep(3)
+        route.continue_()
+
+    page.route("**/t/klinik/columns", delay)
+    page.get_by_role("button", name="Start with klinik.csv").click()
+    expect(page.get_by_label("Your name")).to_be_visible(timeout=60_000)
+    assert len(asked) == 1  # the first time it comes by a redirection

@@ -34,6 +34,8 @@ def test_every_module_is_in_the_program_and_no_name_is_declared_twice() -> None:
     declared = Counter(name for module in names for name in list_declared(read_static(f"{module}.mjs")))
     assert [name for name, count in declared.items() if count > 1] == []
     assert "startPage" in declared and "BLOCK_ROWS" in declared and "M0" in declared
+    several = r"^(?:const|let) [A-Za-z_$]+ = [^(\[{;]*, [A-Za-z_$]+ = "  # of which only the first would be listed
+    assert re.findall(several, join_program(), re.MULTILINE) == [] and re.match(several, "const A = 6.6, B = 5.6;")
     assert not re.search(r"^(import|export) ", join_program(), re.MULTILINE)
 
 

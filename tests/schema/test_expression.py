@@ -126,3 +126,17 @@ def test_what_cannot_be_is_refused_in_words(text, fault):
 def test_a_text_that_is_none_is_refused():
     with pytest.raises(SchemaError, match="must be a text"):
         sklar.Schema(COLUMNS, rules=[Expression(3)])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("`last day` is not null or `ill` != 'ja'", "last day is filled in every row where ill is ja"),
+        ("`a` is not null or `b` != 1 and `b` != 2", "a is filled in every row where b is 1 or 2"),
+        ("`a` is not null or `b` != true", "a is filled in every row where b is true"),
+        ("`a` is not null or `b` != 1 and `c` != 2", "`a` is not null or `b` != 1 and `c` != 2"),
+        ("`a` is not null or `b` != 1.5", "`a` is not null or `b` != 1.5"),
+    ],
+)
+def test_a_column_that_is_filled_at_some_values_is_said_in_words(text: str, words: str) -> None:
+    assert Expression(text).describe() == words

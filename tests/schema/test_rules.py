@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sklar.errors import SchemaError
 from sklar.schema import AtMost, Boolean, Category, Datetime, Function, Id, Integer, Never, Real, Rule, Schema
+from sklar.schema.rules.impossible import find_distinct_columns
 
 COLUMNS = {
     "sex": Category(["F", "M"]),
@@ -96,3 +98,10 @@ def test_rules_are_values() -> None:
     assert Never(values={"a": 1, "b": 2}) == Never(values=(("a", 1), ("b", 2)))
     assert hash(Function(column="a", of="b", table={"x": 1})) == hash(Function(column="a", of="b", table=(("x", 1),)))
     assert Function(column="a", of="b", table=(("x", 1), ("x", 2))).pairs == (("x", 2),)
+
+
+def test_distinct_columns_are_those_of_a_sort() -> None:
+    rng = np.random.default_rng(4)
+    for rows in (1, 2, 7, 40):
+        classes = rng.integers(0, 3, (rows, 500))
+        np.testing.assert_array_equal(find_distinct_columns(classes), np.unique(classes, axis=1))

@@ -89,6 +89,13 @@ def test_numbers_of_models_and_samples_are_never_used_again(tmp_path: Path) -> N
     assert folder.models(entry) == [1] and folder.next_model(entry) == 3 and folder.next_sample(entry, 1) == 4
 
 
+def test_files_are_offered_unless_they_hold_synthetic_rows(tmp_path: Path) -> None:
+    own = ("survey-2023.csv", "wave-1.csv", "patients.csv")
+    for name in (*own, "wave_1-1.sample-2.csv", "wave_1-1.sample-1.sqlite", "wave_1-1.synthetic.csv", "wave_1-1.sklar"):
+        (tmp_path / name).write_text("x\n1\n")
+    assert [one.name for one in StudioFolder(tmp_path).candidates()] == sorted(own)
+
+
 @pytest.mark.parametrize("name", ["", "a/b", "ä", "-", "a b", "x" * 41, "../x"])
 def test_odd_names_are_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "+.csv").write_text("x\n")

@@ -26,7 +26,7 @@ from sklar.errors import UsageError
 from sklar.studio import commands
 from sklar.studio.commands import Work
 from sklar.studio.folder import StudioFolder, TableEntry
-from sklar.studio.jobs import Jobs, StudioJob
+from sklar.studio.jobs import STAGES, Jobs, StudioJob
 from sklar.studio.timing import read_stages
 
 PATIENCE = 600.0
@@ -38,6 +38,22 @@ def fitting(number: int) -> Work:
     """A fit, and something after it."""
     words = ("fit", "t.csv", "-s", "t.toml", "-e", "2", "--ledger", "t.ledger", "-o", f"t-{number}.sklar")
     return Work(kind="fit", label=f"fitting t-{number}", commands=(words, ("methods",)), outputs=(words[-1],))
+
+
+def test_every_command_of_a_job_has_a_name_in_words() -> None:
+    entry = TableEntry(name="t", source="t.csv", schema="t.toml", ledger="t.ledger")
+    settings = commands.FitForm(epsilon=1)
+    works = (
+        commands.draft(entry), commands.plan(entry, [1], ("rows", 9), settings), commands.fit(entry, 1, settings),
+        commands.picture(entry, 1), commands.write_page(entry, 1), commands.key(), commands.evaluate(entry, 1, ""),
+        commands.sample(entry, 1, 2, commands.SampleForm()), commands.release(entry, 1, commands.ReleaseForm()),
+    )  # fmt: skip
+    assert [
+        words
+        for work in works
+        for words in work.commands
+        if words[0] not in STAGES and " ".join(words[:2]) not in STAGES
+    ] == []
 
 
 @pytest.fixture

@@ -102,6 +102,23 @@ def test_another_kind_has_fields_of_its_own_and_labels_may_have_commas(client: T
     assert schema(folder)["age"] == sklar.Real(0, 30, nullable=True)
 
 
+def test_a_proposed_calendar_is_refused_in_a_field(client: TestClient, folder: Path) -> None:
+    drafted = {
+        "seen": sklar.Datetime("1950-01-01", "2020-12-31", calendar=("month", "weekday"), source="from-rows"),
+        "ill": sklar.Boolean(spelling=["F", "T"], source="from-rows"),
+    }
+    sklar.Schema(drafted).write(folder / "t.toml")
+    shown = client.get("/t/t/columns").text
+    assert 'value="month, weekday"' in shown and 'value="F, T"' in shown
+    edits = {"tick-0": "yes", "tick-1": "yes", "calendar-0": "weekday", "spelling-1": "no, yes"}
+    assert send(client, "/t/t/answers", by="Ada", **edits)[0] == 303
+    known = schema(folder)
+    assert known["seen"] == sklar.Datetime("1950-01-01", "2020-12-31", calendar=("weekday",))
+    assert known["ill"] == sklar.Boolean(spelling=["no", "yes"])
+    assert send(client, "/t/t/answers", by="Ada", **{"calendar-0": ""})[0] == 303
+    assert schema(folder)["seen"] == sklar.Datetime("1950-01-01", "2020-12-31")
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
@@ -173,6 +190,27 @@ def test_the_person_is_said_and_taken_back(client: TestClient, folder: Path) -> 
     assert send(client, "/t/t/person", key="", rows="")[0] == 303 and schema(folder).person is None
 
 
+def test_a_changed_person_keeps_what_its_form_does_not_say(client: TestClient, folder: Path) -> None:
+    columns = {
+        "nr": sklar.Id(), "sex": sklar.Category(["F", "M"]), "born": sklar.Integer(1920, 2020),
+        "year": sklar.Integer(2010, 2024),
+    }  # fmt: skip
+    steps = [AtMost(low="previous year", high="year", at_least=1)]
+    known = sklar.Person(key="nr", rows=5, order="year", static=["sex"], steps=steps, source="from-rows")
+    sklar.Schema(columns, person=known).write(folder / "t.toml")
+    shown = client.get("/t/t/columns").text
+    assert 'name="static-1" value="yes" checked' in shown and 'name="static-2" value="yes">' in shown
+    said = {"key": "nr", "rows": "9", "order": "year", "weights": "votes", "static-1": "yes", "static-2": "yes"}
+    assert send(client, "/t/t/person", **said)[0] == 303
+    assert schema(folder).person == sklar.Person(key="nr", rows=9, order="year", static=["sex", "born"], steps=steps)
+    assert send(client, "/t/t/person", **{**said, "order": ""})[0] == 303  # rows without an order are not linked
+    assert schema(folder).person == sklar.Person(key="nr", rows=9)
+    (folder / "t-1.sklar").touch()
+    assert "Draw the vine" in client.get("/t/t/look").text
+    sklar.Schema(columns, person=known).write(folder / "t.toml")
+    assert "Draw the vine" not in client.get("/t/t/look").text  # a model of linked rows has none
+
+
 def test_the_whole_schema_as_text_unless_it_has_changed_meanwhile(client: TestClient, folder: Path) -> None:
     seen, text = schema(folder).fingerprint, schema(folder).toml().replace("upper = 60", "upper = 61")
     assert send(client, "/t/t/text", seen=seen, toml="nonsense")[0] == 400
@@ -182,6 +220,12 @@ def test_the_whole_schema_as_text_unless_it_has_changed_meanwhile(client: TestCl
     assert (folder / "t.toml.new").read_text() == "of somebody else"
     code, told = send(client, "/t/t/text", seen=seen, toml=text)
     assert code == 400 and "another tab" in told
+
+
+def test_the_page_of_the_budget_explains_its_terms_and_links_to_more(client: TestClient) -> None:
+    shown = client.get("/t/t/budget").text
+    assert re.findall("<dt>(.*?)</dt>", shown) == ["epsilon", "delta", "neighbours", "cap"]
+    assert shown.index('href="#choosing"') < shown.index('id="choosing"')
 
 
 def test_a_ledger_is_made_once_with_a_cap(client: TestClient, folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from typing import Any, cast
@@ -12,7 +11,7 @@ from sklar.errors import UsageError
 from sklar.schema.columns import READING, Category, Column, Id, Ignore, Labels
 from sklar.schema.persons.linked import PREVIOUS, linked_faults
 from sklar.schema.persons.person import PAY_ROWS, Person
-from sklar.schema.rules import AtMost, Expression, Function, Ratio, Rule, rule_faults
+from sklar.schema.rules import AtMost, Function, Ratio, Rule, rule_faults
 
 MEASURABLE = ("lower", "upper", "values", "nullable")
 """Facts that can be paid for; a column that may or may not be null is assumed nullable, which costs nothing."""
@@ -81,26 +80,13 @@ def rule_name(number: int) -> str:
     return f"rule {number}"
 
 
-FILLED_WHERE = re.compile(r"`([^`]+)` is not null or ((?:`[^`]+` != [^`]+?)(?: and `[^`]+` != [^`]+?)*)")
-
-
-def describe_rule(rule: Rule) -> str:
-    """Return a rule in words; an expression that a column is filled at some values of another is put as such."""
-    found = FILLED_WHERE.fullmatch(rule.text) if isinstance(rule, Expression) else None
-    if found is None:
-        return rule.describe()
-    other, _, value = found[2].replace("`", "").partition(" != ")
-    values = value.replace(f" and {other} != ", " or ").replace("'", "")
-    return f"{found[1]} is filled in every row where {other} is {values}"
-
-
 def make_rule_question(number: int, rule: Rule) -> Question | None:
     """Return the question about a rule; None if it is stated or confirmed."""
     if rule.source != "from-rows":
         return None
     shown = (describe_function(rule),) if isinstance(rule, Function) else ()
     return Question(
-        column=rule_name(number), kind=rule.kind, says=describe_rule(rule),
+        column=rule_name(number), kind=rule.kind, says=rule.describe(),
         notes=("Must that be so in every row?", *shown), facts=("rule",), payable=(),
     )  # fmt: skip
 

@@ -182,7 +182,7 @@ class StudioFolder:
     def candidates(self) -> list[FoundFile]:
         """Return files that may be tables and were not added yet."""
         taken = {one.source for one in self.tables().values()}
-        made = re.compile(r"-\d+\.")
+        made = re.compile(r"-\d+\.(sample-\d+|synthetic)\.")  # synthetic rows
         found = (p for p in self.root.iterdir() if _is_table(p) or (p.is_dir() and len(_tables_in(p)) > 1))
         new = (
             p for p in found if p.name not in taken and not p.name.startswith((".", "-")) and not made.search(p.name)

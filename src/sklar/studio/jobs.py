@@ -31,7 +31,8 @@ STAGES = {
     "schema draft": "Read the table and draft its schema", "schema check": "Check that the schema reads the table",
     "plan": "Forecast accuracy", "fit": "Fit the model", "report": "Write the public report",
     "sample": "Draw synthetic rows", "evaluate": "Compare with the real rows", "inspect": "Draw the vine",
-    "key": "Make a key", "bundle": "Write the bundle", "verify": "Verify the bundle",
+    "page": "Write the interactive page", "key": "Make a key", "bundle": "Write the bundle",
+    "verify": "Verify the bundle",
 }  # fmt: skip
 """Commands in words."""
 
@@ -114,6 +115,11 @@ class StudioJob(Work):
         names = [STAGES.get(" ".join(words[:2]), name) for words, name in zip(self.commands, names, strict=True)]
         done = self.done
         return [(n, "done" if i < done else "running" if i == done else "to come") for i, n in enumerate(names)]
+
+    @property
+    def when(self) -> str:
+        """The time at which it began, on the clock of this computer."""
+        return datetime.fromisoformat(self.started).astimezone().strftime("%Y-%m-%d %H:%M")
 
     @property
     def elapsed(self) -> str:

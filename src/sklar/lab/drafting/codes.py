@@ -12,22 +12,29 @@ import pyarrow as pa
 
 from sklar.lab.drafting.guess import CODE_WORDS, Guess, has_word, leave_out
 from sklar.lab.drafting.labels import MAX_LABELS, draft_category, label_text
-from sklar.lab.drafting.profile import NUMERAL, SENTINELS, Numbers, Profile, is_excuse, is_missing_word, parse_numbers
-from sklar.lab.drafting.quantities import draft_quantity
+from sklar.lab.drafting.profile import (
+    MAX_SCALE_CODES,
+    NUMERAL,
+    SENTINELS,
+    Numbers,
+    Profile,
+    is_missing_word,
+    list_excuses,
+    parse_numbers,
+)
+from sklar.lab.drafting.quantities import describe_unread, draft_quantity
 from sklar.methods.facts.kinds import number_format
 from sklar.rows.encode.classes import cell_class
 from sklar.rows.encode.text import text_of
 from sklar.rows.encode.written_numbers import plain_numbers
-from sklar.schema.cell_classes import CELL_CLASSES
+from sklar.schema.cell_classes import CELL_CLASSES, UNITS
 from sklar.schema.columns import Boolean, parse_truth
-from sklar.schema.number_formats import NumberFormat, read_number_format
+from sklar.schema.number_formats import APOSTROPHES, SPACES, NumberFormat, read_number_format
 
 UNKNOWN_DIGITS = frozenset({7, 8, 9})
 """In addition to SENTINELS, digits that questionnaires use for unknown and refused."""
 MIN_CODE_GAP = 2
 """Numbers that must be unused between the last value and the first code for unknown; counts may skip one by chance."""
-MAX_SCALE_CODES = 12
-"""Maximum number of different values of a scale with a code for unknown: more are counts or measurements."""
 MAX_NAMED_CODES = 60
 """Maximum number of different values of a column that is a code by its name: more would be too many labels."""
 BOOLEAN_WORDS = tuple(frozenset(pair.split()) for pair in ("true false", "t f", "yes no", "y n", "1 0"))
@@ -41,6 +48,8 @@ AMOUNT = re.compile(
 DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
 """Numbers with a decimal comma; few of them are a scale like few numbers with a decimal point."""
 UNIT = re.compile(r"[^\W\d_]{1,3}(/[^\W\d_]{1,3})?")
+BEFORE_UNIT = f"+-0123456789.,{SPACES}{APOSTROPHES}"
+"""Characters of a number that stand before its unit."""
 MAX_CATEGORY_AMOUNTS = 12
 """Up to this number of different texts, amounts become a category."""
 MIN_AMOUNT_SHARE = 0.95
@@ -133,10 +142,10 @@ def guess_amount(profile: Profile) -> Guess | None:
     """Guess numbers in a format for amounts written for people; leave them out if no single format reads them."""
     if profile.form != "text":
         return None
-    texts = [v.strip() for v in profile.values[:MAX_TEXTS] if not (is_missing_word(v) or is_excuse(v))]
-    units = {t.lstrip("+-0123456789.,").strip() for t in texts}
-    unit = units.pop() if len(units) == 1 else ""
-    same_unit = UNIT.fullmatch(unit) is not None
+    excuses = list_excuses(profile)
+    texts = [v.strip() for v in profile.values[:MAX_TEXTS] if not (is_missing_word(v) or v in excuses)]
+    unit = _find_unit(texts)
+    same_unit = unit != ""
     amounts = len(texts) if same_unit else sum(1 for t in texts if AMOUNT.fullmatch(t))
     decorated = sum(1 for t in texts if re.search(r"[^\d.+-]", t))
     plain = bool(texts) and all(DECIMAL_COMMA.fullmatch(t) for t in texts)
@@ -145,10 +154,18 @@ def guess_amount(profile: Profile) -> Guess | None:
     few = not plain and profile.distinct <= MAX_LABELS and profile.distinct < 0.05 * profile.present
     if amounts < MIN_AMOUNT_SHARE * len(texts) or decorated < 0.05 * len(texts) or few:
         return None
-    return _draft_formatted(profile, unit if same_unit else "") or leave_out(
+    return _draft_formatted(profile, unit) or leave_out(
         "amounts in several formats (signs, units or separators) are not read as numbers. Write them in one format in "
         "the file, such as 1234.50, then make it `real` with lower and upper."
     )
+
+
+def _find_unit(texts: list[str]) -> str:
+    """Return the unit after all numbers, or a usual one after some of them; empty if there is none."""
+    units = {text.lstrip(BEFORE_UNIT).strip() for text in texts}
+    known = units - {""}
+    unit = known.pop() if len(known) == 1 else ""
+    return unit if unit in UNITS or (len(units) == 1 and UNIT.fullmatch(unit)) else ""
 
 
 def _draft_formatted(profile: Profile, unit: str) -> Guess | None:
@@ -162,12 +179,14 @@ def _draft_formatted(profile: Profile, unit: str) -> Guess | None:
         profile, values=tuple(read.entry(at).decode() for at in places.tolist()), counts=profile.counts[places]
     )
     numbers = parse_numbers(plain)
-    words = sum(
-        int(n) for v, n in zip(profile.values, profile.counts, strict=True) if is_missing_word(v) or is_excuse(v)
-    )
+    counted = list(zip(profile.values, profile.counts.tolist(), strict=True))
+    absent, excuses = sum(n for v, n in counted if is_missing_word(v)), list_excuses(profile)
+    words = absent + sum(n for v, n in counted if v in excuses)
     if numbers is None or plain.present < MIN_AMOUNT_SHARE * (profile.present - words):
         return None
     guess = draft_quantity(plain, numbers)
+    if unread := profile.present - plain.present - absent:
+        guess = guess.with_notes(describe_unread(unread, profile.present))
     column = replace(guess.column, format=form.example)  # type: ignore[call-arg]
     note = f"Numbers are written in the form {form.example}, which stands for 1234.56: the fact `format`."
     return Guess(column=column, notes=guess.notes).with_notes(note)

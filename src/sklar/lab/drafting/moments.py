@@ -12,7 +12,7 @@ from typing import Any
 
 from sklar.arrays import Ints
 from sklar.lab.drafting.guess import DATE_WORDS, Guess, has_word, leave_out, rough_share
-from sklar.lab.drafting.profile import Profile, is_excuse, is_missing_word
+from sklar.lab.drafting.profile import Profile, is_missing_word, list_excuses
 from sklar.schema.calendar import ENDS, MAX_EVENT_YEARS, Part
 from sklar.schema.grid import EPOCH, RESOLUTIONS
 from sklar.schema.numbers import Datetime
@@ -54,7 +54,8 @@ def guess_datetime(profile: Profile) -> Guess | None:
         return draft_datetime(profile, COMPACT_DATE)
     if profile.form != "text":
         return None
-    texts = [v for v in profile.values if not (is_missing_word(v) or is_excuse(v))]
+    excuses = list_excuses(profile)
+    texts = [v for v in profile.values if not (is_missing_word(v) or v in excuses)]
     fitting = [form for form in _candidate_formats(profile.name) if _fits(texts, form)]
     if not fitting:
         return None
@@ -70,7 +71,8 @@ def guess_clock(profile: Profile) -> Guess | None:
             "durations are not read. Convert them to numbers, for example seconds (pandas: x.dt.total_seconds()), and "
             "draft again, or make it `real` with lower and upper."
         )
-    texts = [v for v in profile.values if isinstance(v, str) and not (is_missing_word(v) or is_excuse(v))]
+    excuses = list_excuses(profile)
+    texts = [v for v in profile.values if isinstance(v, str) and not (is_missing_word(v) or v in excuses)]
     written = profile.form == "text" and len(texts) > MAX_CATEGORY_TIMES
     if profile.form == "clock" or (written and all(CLOCK.fullmatch(t.strip()) for t in texts)):
         return leave_out(

@@ -19,6 +19,12 @@ WORD = r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*\.?"
 CAPITAL = re.compile(rf"{WORD}(?: {WORD}){{0,3}}")
 TITLED = re.compile(rf"(?:dr|mr|mrs|ms|miss|prof|herr|frau|mme|mlle|dott)\.? {WORD}.*", re.IGNORECASE)
 NAME_WORDS = split_words("name names surname firstname lastname forename fullname")
+PERSON_NAME_WORDS = split_words(
+    "surname surnames firstname lastname forename forenames fullname middlename vorname nachname familienname prenom "
+    "prénom apellido apellidos cognome voornaam achternaam"
+)
+NAME_PARTS = split_words("first last given family middle maiden full")
+"""Words that, beside one for a name, say that it is of a person: values of such columns need not look like names."""
 THING_WORDS = split_words(
     "account area bank branch brand chemical city clinic college common company country county course department "
     "disease district drug event facility file firm food generic hospital item job language location medication "
@@ -81,6 +87,8 @@ def contains_names(profile: Profile) -> bool:
     words = frozenset(name_words(profile.name))
     if not texts or words & THING_WORDS:
         return False
+    if words & PERSON_NAME_WORDS or (words & NAME_WORDS and words & NAME_PARTS):
+        return True
     if _most(texts, lambda text: TITLED.fullmatch(text) is not None or _has_given_name(text)):
         return True
     whole = words & ROLE_WORDS and _most(texts, lambda text: _is_name(text) and " " in text)

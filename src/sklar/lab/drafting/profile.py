@@ -22,6 +22,8 @@ EXCUSES = frozenset({"unknown", "unk", "refused", "declined", "not known", "not 
                      "keine angabe", "unbekannt", "fehlt", "n.v.", "inconnu", "desconocido"})  # fmt: skip
 """Further texts (in lower case) that explain a missing number or time; in a list of words they are values."""
 NUMERAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+MAX_SCALE_CODES = 12
+"""Maximum number of different values of a scale with a code for unknown: more are counts or measurements."""
 MIN_NUMERIC_SHARE = 0.95
 """A text column is numeric if this share of its texts, without words for missing values, can be read as numbers."""
 MAX_DECIMALS = 9
@@ -87,6 +89,24 @@ def is_missing_word(value: Any) -> bool:
 def is_excuse(value: Any) -> bool:
     """Check for a text that explains why a number or time is missing."""
     return isinstance(value, str) and value.strip().lower() in EXCUSES
+
+
+@lru_cache(maxsize=1)
+def list_excuses(profile: Profile) -> frozenset[str]:
+    """Return the texts that explain why a number or time is missing: those usual for it, and a lone word, as NR.
+
+    A word is alone if all other texts have digits, and are more than the values of a scale. Cached for the next guess.
+    """
+    if profile.form != "text":
+        return frozenset()
+    usual = frozenset(text for text in profile.values if is_excuse(text))
+    lone: set[str] = set()
+    for text in profile.values:
+        if text not in usual and not is_missing_word(text) and not any(sign.isdigit() for sign in text):
+            lone.add(text)
+            if len({one.strip().lower() for one in lone}) > 1:
+                return usual
+    return usual | lone if profile.distinct > MAX_SCALE_CODES else usual
 
 
 def profile_column(name: str, column: Any) -> Profile:
@@ -184,12 +204,13 @@ def parse_numbers(profile: Profile) -> Numbers | None:
     """Parse the numbers of a column; None if it is not numeric. Cached for the next guess about the column."""
     if profile.form in ("integer", "real"):
         return _collect(list(profile.values), profile.counts)
-    if profile.form != "text" or not _seems_numeric(profile.values[:FIRST_TEXTS]):
+    excuses = list_excuses(profile)
+    if profile.form != "text" or not _seems_numeric(profile.values[:FIRST_TEXTS], excuses):
         return None
     numeric = np.array([NUMERAL.fullmatch(v) is not None for v in profile.values], dtype=bool)
     odd = [(profile.values[i], int(profile.counts[i])) for i in np.flatnonzero(~numeric)]
     unread = sum(count for value, count in odd if not is_missing_word(value))
-    excused = sum(count for value, count in odd if is_excuse(value))
+    excused = sum(count for value, count in odd if value in excuses)
     rows = int(profile.counts[numeric].sum())
     if rows < MIN_NUMERIC_SHARE * (rows + unread - excused) or rows < excused:
         return None
@@ -209,9 +230,9 @@ def count_decimals(values: Floats, counts: Ints) -> int | None:
     return None
 
 
-def _seems_numeric(texts: Sequence[Any]) -> bool:
+def _seems_numeric(texts: Sequence[Any], excuses: frozenset[str]) -> bool:
     """Check whether more than half of the texts, without words for missing values, can be read as numbers."""
-    words = [v for v in texts if not (is_missing_word(v) or is_excuse(v))]
+    words = [v for v in texts if not (is_missing_word(v) or v in excuses)]
     return sum(NUMERAL.fullmatch(v) is not None for v in words) > len(words) / 2
 
 

@@ -153,11 +153,15 @@ def _number_notes(profile: Profile, numbers: Numbers) -> list[str]:
             "bounds."
         )
     if numbers.unread:
-        share = rough_share(numbers.unread, profile.present)
-        notes.append(f"{share.capitalize()} of the texts are not numbers and become null.")
+        notes.append(describe_unread(numbers.unread, profile.present))
     if numbers.padded:
         notes.append("Some numbers are written with leading zeros, which the output will not have.")
     return notes
+
+
+def describe_unread(rows: int, present: int) -> str:
+    """Return the note about texts that are no numbers."""
+    return f"{rough_share(rows, present).capitalize()} of the texts are not numbers and become null."
 
 
 def bounds_of(numbers: Numbers) -> tuple[float, float]:

@@ -110,11 +110,12 @@ def _describe_usual_change(name: str, table: ExactTable, steps: _Steps) -> tuple
     share, by_chance = (np.mean(after - steps.before == change) for after in (steps.after, steps.apart))
     if share < MIN_EQUAL_CHANGES or 1 - share >= (1 - by_chance) / 2:
         return None, None
-    where = f"in {share:.0%} of the steps from a row of a person to the next"
+    percent = "more than 99%" if share > 0.99 else f"{share:.0%}"
+    where = f"in {percent} of the steps from a row of a person to the next"
     if not change:
         return None, (
-            f"It stays the same {where}; a fit measures how often, with noise. Does it ever change? If not, list it "
-            "in static of [person]."
+            f"It stays the same {where}; a fit measures how often, with noise. Does it ever change? If not, name it "
+            "among the columns that never change: static of [person]."
         )
     low, high = (
         round(float(end)) for end in np.quantile(steps.differences, [SHARE_OUTSIDE_BOUND, 1 - SHARE_OUTSIDE_BOUND])

@@ -13,14 +13,18 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from sklar.arrays import Ints
+from sklar.arrays import Ints, Mask
 from sklar.lab.methods import check_method
 from sklar.rows.encode import encoder_of
 from sklar.rows.encode.coordinates import raw_reader
+from sklar.rows.encode.text import strings_of
 from sklar.rows.persons.family import open_tables
 from sklar.rows.sources import open_source
 from sklar.rows.sources.source import Source
+from sklar.schema.cell_classes import NULL_WORDS
 from sklar.schema.columns import Category, Column, Labels
 from sklar.schema.numbers import Ranged
 from sklar.schema.reading import ReadOptions, read_options
@@ -205,9 +209,19 @@ def make_classifier(column: Column, null_values: tuple[str, ...]) -> Callable[[A
 
     def outcomes(array: Any) -> Ints:
         found = classify(array)
-        return np.where((found == UNREADABLE) & (encode_blank(array) == blank.null_code), MISSING, found)
+        unread = found == UNREADABLE
+        if not unread.any():
+            return found
+        return np.where(unread & ((encode_blank(array) == blank.null_code) | _stands_for_null(array)), MISSING, found)
 
     return outcomes
+
+
+def _stands_for_null(array: Any) -> Mask:
+    """Return the cells that are blank, or a text that usually stands for a missing value."""
+    plain = pc.call_function("utf8_trim_whitespace", [strings_of(array)])
+    found = pc.call_function("is_in", [plain], pc.SetLookupOptions(pa.array(["", *NULL_WORDS], plain.type)))
+    return found.to_numpy(zero_copy_only=False).astype(bool)
 
 
 def _classify_numbers(column: Ranged, null_values: tuple[str, ...]) -> Callable[[Any], Ints]:

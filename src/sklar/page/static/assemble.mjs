@@ -2,18 +2,23 @@
 
 import { putTogether, takeApart } from "./calendar.mjs";
 import { decodeColumn, roundHalfEven } from "./decode.mjs";
-import { computeColumns } from "./rules.mjs";
+import { computeColumns, mayBeFilled } from "./rules.mjs";
 
 // Returns declared columns from coordinates, and 1 for rows whose coordinates are inconsistent.
 export function assemble(facts, drawn, rows, rng) {
   const table = {}, bent = new Uint8Array(rows);
-  for (const names of facts.together) shareNulls(names, drawn, rows, rng);
+  for (const { coordinates } of facts.together) shareNulls(coordinates, drawn, rows, rng);
   for (const part of facts.coordinates) if (part.part === "same") table[part.name] = drawn[part.name];
   for (const [name, calendar] of Object.entries(facts.calendars)) {
     table[name] = fromCalendar(calendar, drawn, rows, bent, rng);
   }
   for (const step of facts.steps) STEPS[step.step](facts, step, table, drawn[step.name], bent);
   computeColumns(facts, table, rows);
+  for (const rule of facts.together) {
+    if (!rule.wanted.length) continue;
+    fillOnlyWhere(rule, table, rows, rng);
+    computeColumns(facts, table, rows);
+  }
   return { table, bent };
 }
 
@@ -38,27 +43,48 @@ function fromCalendar(calendar, drawn, rows, bent, rng) {
   return { data: ticks, null: missing };
 }
 
-// The first column decides which rows are null; values that others lack are copied from other rows.
-function shareNulls(names, drawn, rows, rng) {
-  const decided = drawn[names[0]].null.slice();
-  for (const name of names) {
-    const { data, null: empty } = drawn[name], having = [], lacking = [];
+// The first column decides which rows are null; values that others lack are copied from other rows. Each column has
+// one coordinate or several.
+function shareNulls(coordinates, drawn, rows, rng) {
+  const decided = drawn[coordinates[0][0]].null.slice();
+  for (const names of coordinates) {
+    const having = [], lacking = [];
     for (let i = 0; i < rows; i++) {
-      if (!empty[i]) having.push(i);
+      if (!names.some((name) => drawn[name].null[i])) having.push(i);
       else if (!decided[i]) lacking.push(i);
     }
     const donors = lacking.map((row) => (having.length ? having[rng.upto(having.length - 1)] : row));
-    const copied = data.slice(), missing = empty.slice();
-    lacking.forEach((row, k) => {
-      copied[row] = data[donors[k]];
-      missing[row] = empty[donors[k]];
-    });
-    for (let i = 0; i < rows; i++) {
-      if (decided[i]) copied[i] = 0;
-      missing[i] |= decided[i];
-    }
-    drawn[name] = { ...drawn[name], data: copied, null: missing };
+    for (const name of names) drawn[name] = nulled(copied(drawn[name], lacking, donors), (i) => decided[i]);
   }
+}
+
+// Values of rows where the rule allows none move to rows that lack them, all columns of a row together.
+function fillOnlyWhere(rule, table, rows, rng) {
+  const may = mayBeFilled(rule, table), empty = table[rule.columns[0]].null, giving = [], taking = [];
+  for (let i = 0; i < rows; i++) {
+    if (may(i) ? empty[i] : !empty[i]) (may(i) ? taking : giving).push(i);
+  }
+  const givers = rng.shuffle(giving), takers = rng.shuffle(taking), moved = Math.min(givers.length, takers.length);
+  const [to, from] = [takers.slice(0, moved), givers.slice(0, moved)];
+  for (const name of rule.columns) table[name] = nulled(copied(table[name], to, from), (i) => !may(i));
+}
+
+function copied(values, to, from) {
+  const data = values.data.slice(), missing = values.null.slice();
+  to.forEach((row, k) => {
+    data[row] = values.data[from[k]];
+    missing[row] = values.null[from[k]];
+  });
+  return { ...values, data, null: missing };
+}
+
+function nulled(values, isNull) {
+  for (let i = 0; i < values.data.length; i++) {
+    if (!isNull(i)) continue;
+    values.data[i] = 0;
+    values.null[i] = 1;
+  }
+  return values;
 }
 
 // The nearest value above (or below) that a column can take.

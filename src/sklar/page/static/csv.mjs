@@ -9,8 +9,18 @@ export function quote(text) {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// A tick of a datetime as text.
-export function writeTime(tick, resolution) {
+// A tick of a datetime as text: ISO 8601, or in a format of digits as strftime writes it.
+export function writeTime(tick, resolution, format = null) {
+  return format === null ? writeIso(tick, resolution) : writeFormatted(writeIso(tick, resolution), format);
+}
+
+function writeFormatted(iso, format) {
+  const [Y, m, d, H = "00", M = "00", S = "00", f = ""] = iso.split(/[-T:.]/);
+  const parts = { Y, m, d, H, M, S, f: f.padEnd(6, "0"), y: Y.slice(2) };
+  return format.replace(/%([YmdHMSfy])/g, (_, letter) => parts[letter]);
+}
+
+function writeIso(tick, resolution) {
   if (resolution === "microsecond") {
     const seconds = Math.floor(tick / 1e6), rest = tick - seconds * 1e6;
     return `${new Date(seconds * 1000).toISOString().slice(0, 19)}.${String(rest).padStart(6, "0")}`;
@@ -33,7 +43,7 @@ function cellWriter(column, values) {
     const words = column.spelling ?? ["false", "true"];
     return (i) => (missing[i] ? "" : String(words[data[i]]));
   }
-  if (column.kind === "datetime") return (i) => (missing[i] ? "" : writeTime(data[i], column.resolution));
+  if (column.kind === "datetime") return (i) => (missing[i] ? "" : column.format ? quote(writeTime(data[i], column.resolution, column.format)) : writeTime(data[i], column.resolution));
   if (column.kind === "real") return (i) => (missing[i] ? "" : writeReal(data[i], column.whole));
   return (i) => (missing[i] ? "" : String(data[i]));
 }

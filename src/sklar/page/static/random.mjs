@@ -132,6 +132,17 @@ export class Generator {
     return Math.round((draw * span - left) / TWO32);
   }
 
+  // The elements in a random order, in place: as numpy's `permutation`, which takes the lowest bits of each draw.
+  shuffle(list) {
+    for (let i = list.length - 1; i > 0; i--) {
+      const mask = (2 ** (32 - Math.clz32(i)) - 1) >>> 0;
+      let j = (this.uint32() & mask) >>> 0;
+      while (j > i) j = (this.uint32() & mask) >>> 0;
+      [list[i], list[j]] = [list[j], list[i]];
+    }
+    return list;
+  }
+
   wide(most) {
     const span = BigInt(most) + 1n, size = 1n << 64n;
     for (;;) {

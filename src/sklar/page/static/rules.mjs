@@ -55,10 +55,21 @@ const HOLDS = {
     };
   },
   together(rule, table) {
-    const columns = rule.columns.map((name) => table[name]);
-    return (i) => columns.every((values) => values.null[i]) || columns.every((values) => !values.null[i]);
+    const columns = rule.columns.map((name) => table[name]), may = mayBeFilled(rule, table);
+    return (i) => columns.every((values) => values.null[i]) || (columns.every((values) => !values.null[i]) && may(i));
+  },
+  // The one expression that drafts propose: a column is filled where another one has one of these values.
+  expression(rule, table) {
+    const tests = rule.values.map((value) => equals(table[rule.of], value)), column = table[rule.column];
+    return (i) => !column.null[i] || !tests.some((test) => test(i));
   },
 };
+
+// Whether the other columns have the values at which columns that are null together may be filled.
+export function mayBeFilled(rule, table) {
+  const tests = rule.wanted.map(([name, values]) => values.map((value) => equals(table[name], value)));
+  return (i) => tests.every((several) => several.some((test) => test(i)));
+}
 
 function ulp(x) {
   return x === 0 ? Number.MIN_VALUE : 2 ** (Math.floor(Math.log2(x)) - 52);

@@ -3,6 +3,7 @@
 import { number, s } from "./dom.mjs";
 
 const NAME_LETTER = 6.6;
+const STRENGTH_LETTER = 5.6;
 const clipToWidth = (name, letters) => (name.length > letters ? `${name.slice(0, Math.max(letters - 1, 4))}…` : name);
 
 const LINE = 24;
@@ -44,7 +45,7 @@ export function vineGraph(names, edges, strength) {
     return s("a", { href: `#columns/${encodeURIComponent(node.name)}` },
       s("rect", { class: "hit", x: x(node) - 8, y: y(i) - 11, width: width - x(node), height: 22, rx: 4 }),
       s("circle", { class: "node", cx: x(node), cy: y(i), r: 5 }),
-      s("text", { class: "strong", x: x(node) + 12, y: y(i) + 4 }, clipToWidth(node.name, Math.floor((width - 150 - x(node)) / NAME_LETTER))),
+      s("text", { class: "strong", x: x(node) + 12, y: y(i) + 4 }, clipToWidth(node.name, Math.floor((width - 16 - STRENGTH_LETTER * what.length - x(node)) / NAME_LETTER))),
       s("text", { class: "tick end", x: width - 4, y: y(i) + 4 }, what));
   });
   return s("svg", { viewBox: `0 0 ${width} ${height}`, class: "vine", role: "group", "aria-label": "The first tree of the vine: each column below the one that it depends on" }, lines, marks);

@@ -10,7 +10,11 @@ const DEFLATED = 8;
 // Unpacks a gzip file, by the browser.
 export async function gunzip(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  try {
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  } catch {
+    throw new Error("its packed data is damaged"); // the browser says that a fetch failed
+  }
 }
 
 function findEnd(view) {

@@ -8,7 +8,7 @@ from typing import Any
 from sklar.schema.columns import Boolean, Labels
 from sklar.schema.coordinates import Coordinates, Difference, DummyChoice, Quotient
 from sklar.schema.numbers import Datetime, Integer, Ranged, Real
-from sklar.schema.rules import AtMost, Computing, Function, Never, OneHot, Rule, Sum, Together
+from sklar.schema.rules import AtMost, Computing, Expression, Function, Never, OneHot, Rule, Sum, Together
 from sklar.schema.rules.dummies import switch_codes
 from sklar.schema.table import Schema
 
@@ -63,7 +63,14 @@ def _describe_one_hot(schema: Schema, rule: OneHot) -> dict[str, Any]:
 
 
 def _describe_together(schema: Schema, rule: Together) -> dict[str, Any]:
-    return {"kind": "together", "columns": list(rule.columns)}
+    return {"kind": "together", "columns": list(rule.columns),
+            "wanted": [[name, list(values)] for name, values in rule.wanted]}  # fmt: skip
+
+
+def _describe_expression(schema: Schema, rule: Expression) -> dict[str, Any]:
+    found = rule.filled_where
+    assert found is not None
+    return {"kind": "expression", "column": found[0], "of": found[1], "values": list(found[2])}
 
 
 RULES: dict[type[Rule], Callable[[Schema, Any], dict[str, Any]]] = {
@@ -73,15 +80,17 @@ RULES: dict[type[Rule], Callable[[Schema, Any], dict[str, Any]]] = {
     Sum: _describe_sum,
     OneHot: _describe_one_hot,
     Together: _describe_together,
+    Expression: _describe_expression,
 }
 """The kinds of rules that the page checks, each with the function that describes it."""
 
 
 def why_rule_unsupported(schema: Schema, rule: Rule) -> str:
     """Return why the page cannot keep a rule; an empty text if it can."""
-    conditional = isinstance(rule, Together) and bool(rule.wanted)
+    filled = rule.filled_where if isinstance(rule, Expression) else None
+    free = isinstance(rule, Expression) and (filled is None or isinstance(schema[filled[1]], Datetime))
     open_sum = isinstance(rule, Sum) and (not rule.exact or count_digits(schema, rule) is None)
-    return f"it has the rule '{rule.describe()}'" if type(rule) not in RULES or conditional or open_sum else ""
+    return f"it has the rule '{rule.describe()}'" if type(rule) not in RULES or free or open_sum else ""
 
 
 def why_step_unsupported(by: Coordinates, step: Difference | Quotient | DummyChoice) -> str:

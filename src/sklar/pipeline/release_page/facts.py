@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -53,7 +54,7 @@ def describe_schema(stored: Stored) -> dict[str, Any]:
         "rules": [RULES[type(rule)](schema, rule) for rule in schema.rules],
         "steps": [describe_step(by, step) for step in by.steps],
         "together": [
-            [by.coordinate_of_column[name] for name in rule.columns]
+            {"coordinates": [_coordinates_of(by, name) for name in rule.columns], **RULES[Together](schema, rule)}
             for rule in schema.rules
             if isinstance(rule, Together)
         ],
@@ -76,16 +77,27 @@ def explain_unsupported(stored: Stored) -> str:
         f"'{name}' is null together with others"
         for rule in schema.rules
         for name in rule.columns
-        if isinstance(rule, Together) and (name in by.dated or name not in by.coordinate_of_column)
+        if isinstance(rule, Together) and name not in by.dated and name not in by.coordinate_of_column
     ]
     if wrong := next(filter(None, reasons), None):
         return wrong
     for name, column in schema.items():
-        if isinstance(column, Datetime) and (column.zone is not None or column.format is not None):
-            return f"'{name}' has a time zone or a format of its own"
+        if isinstance(column, Datetime) and (column.zone is not None or not _is_written(column.format)):
+            return f"'{name}' has a time zone, or a date format with names"
         if isinstance(column, Integer | Datetime) and max(abs(end) for end in column.span) >= MAX_SAFE_INTEGER:
             return f"'{name}' has whole numbers that browsers cannot represent"
     return ""
+
+
+def _coordinates_of(by: Coordinates, column: str) -> list[str]:
+    """Return the coordinates that a column is computed from."""
+    dated = by.dated.get(column)
+    return [by.coordinate_of_column[column]] if dated is None else [part.name for part in dated]
+
+
+def _is_written(form: str | None) -> bool:
+    """Return whether the page can write times in a format: one of digits alone."""
+    return form is None or not re.search(r"%[^dmYyHMSf]", form)
 
 
 def _describe_coordinate(by: Coordinates, name: str, margin: Margin) -> dict[str, Any]:
@@ -125,7 +137,7 @@ def _describe_column(column: Column) -> dict[str, Any]:
     }  # fmt: skip
     if isinstance(column, Real):
         facts |= {"atoms": list(column.atoms), "whole": column.whole}
-    return facts | ({"resolution": column.resolution} if isinstance(column, Datetime) else {})
+    return facts | ({"resolution": column.resolution, "format": column.format} if isinstance(column, Datetime) else {})
 
 
 def _ratio(unit: Unit) -> list[float]:

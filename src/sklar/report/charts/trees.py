@@ -65,7 +65,7 @@ def shorten(name: str) -> str:
 
 
 def _colour(tau: float) -> str:
-    return REAL if tau >= 0 else SYNTHETIC
+    return SYNTHETIC if tau >= 0 else REAL
 
 
 def _heading(title: str) -> list[Shape]:
@@ -73,8 +73,8 @@ def _heading(title: str) -> list[Shape]:
     return [
         Label(x=MARGIN, y=26, text=title, size=15, bold=True),
         Label(x=MARGIN, y=46, text=words, size=10, colour=SOFT),
-        Label(x=MARGIN + 268, y=46, text="blue positive,", size=10, colour=REAL),
-        Label(x=MARGIN + 342, y=46, text="orange negative.", size=10, colour=SYNTHETIC_TEXT),
+        Label(x=MARGIN + 268, y=46, text="orange positive,", size=10, colour=SYNTHETIC_TEXT),
+        Label(x=MARGIN + 354, y=46, text="blue negative.", size=10, colour=REAL),
     ]
 
 

@@ -7,6 +7,7 @@ expression is known to be false.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -29,6 +30,7 @@ from sklar.schema.rules.parsing import (
     names_in,
     parse_expression,
 )
+from sklar.schema.rules.values import Label, key_text
 
 Kind = Literal["number", "text", "truth", "moment"]
 """Types of the parts of an expression; moments (datetimes) are in days."""
@@ -38,6 +40,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 _COMPUTE: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": np.divide,
 }  # fmt: skip
+_DIFFERS = r"`([^`]+)` != ('[^']*'|[^'\s]+)"
+_FILLED_WHERE = re.compile(rf"`([^`]+)` is not null or {_DIFFERS}(?: and `\2` != (?:'[^']*'|[^'\s]+))*")
 _SINGLE_COLUMN_POINTS = 100_000
 """Most values of one column on which an expression is tried before it is called impossible."""
 
@@ -70,9 +74,23 @@ class Expression:
         except (ExpressionError, TypeError, AttributeError):
             return ()  # `faults` says what is wrong with it
 
+    @property
+    def filled_where(self) -> tuple[str, str, tuple[Label, ...]] | None:
+        """A column, another one, and its values at which the first is filled; None for other conditions."""
+        found = _FILLED_WHERE.fullmatch(self.text) if isinstance(self.text, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
+        if found is None:
+            return None
+        try:
+            return found[1], found[2], tuple(_parse_value(value) for _, value in re.findall(_DIFFERS, found[0]))
+        except ValueError:
+            return None
+
     def describe(self) -> str:
-        """Return the rule in words."""
-        return self.text
+        """Return the rule in words, or as it is written."""
+        if (found := self.filled_where) is None:
+            return self.text
+        column, other, values = found
+        return f"{column} is filled in every row where {other} is {' or '.join(map(key_text, values))}"
 
     def faults(self, columns: Mapping[str, Column]) -> list[str]:
         """List all faults of it, given that its columns are modelled."""
@@ -252,3 +270,10 @@ def _list_trial_values(tree: Node, column: Column) -> npt.NDArray[Any]:
     if isinstance(column, Integer):
         near = [step * round(x / step) for x in near]
     return np.concatenate([np.maximum(starts, low), [y for y in near if low <= y <= high], [high]])
+
+
+def _parse_value(written: str) -> Label:
+    """Return a quoted text, a truth value or a whole number."""
+    if written.startswith("'"):
+        return written[1:-1]
+    return {"true": True, "false": False}[written] if written in ("true", "false") else int(written)

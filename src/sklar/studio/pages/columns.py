@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.responses import Response
@@ -17,13 +17,13 @@ from sklar.schema.confirming import (
     PERSON,
     Question,
     describe_column,
-    describe_rule,
     describe_sources,
     describe_step,
     parse_fact,
     rule_name,
     step_name,
 )
+from sklar.schema.persons.linked import has_linked_rows
 from sklar.schema.persons.person import ORDERED_KINDS, PAY_ROWS, WEIGHTS, Person
 from sklar.schema.rules import Expression, Rule
 from sklar.schema.table import Schema, schema_from_dict
@@ -37,15 +37,16 @@ MAX_EDITED_LABELS = 200
 """Maximum number of labels in an edit field; longer lists are edited in the text of the schema."""
 EDITED_BY_KIND = {
     "lower": "integer real datetime", "upper": "integer real datetime", "decimals": "real", "step": "integer real",
-    "atoms": "integer real", "format": "integer real datetime", "resolution": "datetime", "values": "category ordinal",
-    "nullable": "category ordinal integer real boolean datetime",
+    "atoms": "integer real", "format": "integer real datetime", "resolution": "datetime", "calendar": "datetime",
+    "spelling": "boolean", "values": "category ordinal", "nullable": "category ordinal integer real boolean datetime",
 }  # fmt: skip
 """Facts with a field of their own, and the kinds that have them."""
 HINTS = {
     "lower": "smallest possible value", "upper": "largest possible value", "decimals": "digits after the point",
     "step": "all values are multiples of it", "atoms": "frequent single values, with commas",
-    "format": "as 1.234,56 or %d.%m.%Y", "resolution": "day, minute, second ...", "values": "one label a line",
-    "nullable": "",
+    "format": "as 1.234,56 or %d.%m.%Y", "resolution": "day, minute, second ...",
+    "calendar": "parts to measure, as month, weekday", "spelling": "false and true in the output, as no, yes",
+    "values": "one label a line", "nullable": "",
 }  # fmt: skip
 SELDOM_RULES = ("ratio",)
 """Kinds of rules that "yes to all" answers by no: a range of ratios that holds in the rows is seldom a rule."""
@@ -157,7 +158,7 @@ def list_rules(schema: Schema) -> list[ShownRule]:
     for number, rule in enumerate(schema.rules, 1):
         question = open_questions.get(rule_name(number))
         usual = "no" if rule.kind in SELDOM_RULES else "yes"
-        found.append(ShownRule(name=rule_name(number), says=describe_rule(rule), question=question, usual=usual))
+        found.append(ShownRule(name=rule_name(number), says=rule.describe(), question=question, usual=usual))
     for number, rule in enumerate(() if schema.person is None else schema.person.steps, 1):
         question = open_questions.get(step_name(number))
         found.append(ShownRule(name=step_name(number), says=describe_step(rule), question=question))
@@ -327,14 +328,17 @@ def rule(visit: Visit) -> Response:
 
 
 def person(visit: Visit) -> Response:
-    """Set the person; without a key each row is a person."""
-    schema, rows = read_schema(visit), visit.text("rows")
-    found = None
-    if visit.form.get("key"):
-        found = Person(
-            key=visit.form["key"], rows=rows if rows == PAY_ROWS else visit.whole("rows", "the number of rows") or 0,
-            order=visit.form.get("order") or None, weights=visit.text("weights") or "votes",
-        )  # fmt: skip
+    """Set the person; without a key each row is a person. Rules across rows are kept as long as rows are linked."""
+    schema, rows, key = read_schema(visit), visit.text("rows"), visit.form.get("key", "")
+    now = schema.person if schema.person is not None and schema.person.key == key else Person(key=key, rows=1)
+    static = [name for at, name in enumerate(schema) if f"static-{at}" in visit.form]
+    found = replace(
+        now, rows=rows if rows == PAY_ROWS else visit.whole("rows", "the number of rows") or 0,
+        order=visit.form.get("order") or None, weights=visit.text("weights") or "votes",
+        static=static if now.parents is None else now.static, source="assumed",
+    ) if key else None  # fmt: skip
+    if found is not None and not has_linked_rows(schema, found):
+        found = replace(found, static=(), steps=())
     schema.with_person(found).write(visit.folder.root / visit.table.schema)
     return go_to("t", visit.table.name, "columns", at="person")
 

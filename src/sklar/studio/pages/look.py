@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from sklar.errors import UsageError
+from sklar.schema.persons.linked import has_linked_rows
 from sklar.studio import commands
 from sklar.studio.jobs import StudioJob
 from sklar.studio.pages.columns import is_linked
@@ -33,6 +34,7 @@ def page(visit: Visit) -> Response:
     drawn = [one for one in drawn if visit.jobs.has_made(one) and (visit.folder.root / one).exists()]
     shown = next((one for one in drawn if one.endswith(".csv")), None)
     header, rows = _preview(visit, shown)
+    schema = visit.schema
     made = {what: visit.jobs.has_made(file) for what, file in _files(name).items()}
     lines = commands.Lines(
         commands=(
@@ -56,8 +58,9 @@ def page(visit: Visit) -> Response:
     )
     return visit.show(
         "look.html", step="look", model=number, models=models, name=name, claim=claim_of(visit, name), made=made,
-        header=header, rows=rows, shown=shown, drawn=drawn, lines=lines, linked=is_linked(visit.schema),
-        forms=LINKED_FORMS if is_linked(visit.schema) else FORMS,
+        header=header, rows=rows, shown=shown, drawn=drawn, lines=lines, linked=is_linked(schema),
+        has_vine=schema is None or not has_linked_rows(schema, schema.person),
+        forms=LINKED_FORMS if is_linked(schema) else FORMS,
     )  # fmt: skip
 
 

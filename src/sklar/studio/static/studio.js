@@ -135,5 +135,12 @@ if (body) prepareColumns(body);
 all(".tabs").forEach(prepareTabs);
 all("form.drop").forEach(prepareDrop);
 all("#begin").forEach(prepareBegin);
+// A job that has ended has its page loaded again: once, else each further request would begin that anew.
+let leaving = false;
+document.addEventListener("htmx:beforeOnLoad", (event) => {
+  if (leaving) event.preventDefault();
+  leaving ||= event.detail.xhr.getResponseHeader("HX-Refresh") === "true";
+});
+document.addEventListener("htmx:beforeRequest", (event) => leaving && event.preventDefault());
 document.addEventListener("htmx:afterSwap", announceStage);
 setTimeout(announceStage, 500); // a region that is filled as it appears is not read out
