@@ -44,14 +44,16 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     cell = f"padding:.15em .7em;border-bottom:{LINE};vertical-align:top;text-align:"
     head = "".join(f'<th scope="col" style="{cell}left">{escape(heading)}</th>' for heading in headings)
     body = "".join(
-        "<tr>" + "".join(f'<td style="{cell}{_side(value)}">{escape(cell_text(value))}</td>' for value in row) + "</tr>"
+        "<tr>"
+        + "".join(f'<td style="{cell}{_choose_alignment(value)}">{escape(cell_text(value))}</td>' for value in row)
+        + "</tr>"
         for row in listed[:MAX_TABLE_ROWS]
     )
     more = paragraph(f"and {len(listed) - MAX_TABLE_ROWS:,} more") if len(listed) > MAX_TABLE_ROWS else ""
     return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}'
 
 
-def _side(value: object) -> str:
+def _choose_alignment(value: object) -> str:
     side = "right" if isinstance(value, int | float) and not isinstance(value, bool) else "left"
     return f"{side};white-space:nowrap" if len(cell_text(value)) < MAX_UNBROKEN_LETTERS else side
 

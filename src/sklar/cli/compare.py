@@ -136,7 +136,7 @@ def _show(found: Compared) -> None:
         columns = {m.name: {s.system: s for s in found.standings(epsilon, m)} for m in found.measures}
         names = [*(system.name for system in found.systems), TRAINED_ON_REAL]
         names = [name for name in names if any(name in column for column in columns.values())]
-        rows = [[name, *(_standing(column.get(name)) for column in columns.values())] for name in names]
+        rows = [[name, *(_format_standing(column.get(name)) for column in columns.values())] for name in names]
         show.table(["system", *columns], rows)
     show.line()
     unsafe = [system for system in found.systems if system.kind == "disclosed"]
@@ -149,7 +149,7 @@ def _show(found: Compared) -> None:
     show.line()
 
 
-def _standing(standing: object) -> str:
+def _format_standing(standing: object) -> str:
     mean, rank = getattr(standing, "mean", None), getattr(standing, "rank", None)
     if mean is None:
         return "-"

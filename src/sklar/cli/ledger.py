@@ -46,7 +46,7 @@ def create(
     create_ledger(ledger, name, epsilon, delta, relation, set_aside)
     capped = "without a cap" if epsilon is None else f"with a cap of epsilon {epsilon:g} at delta {delta:g}"
     text = f"{ledger}: a ledger for '{name}' {capped}, {neighbours} neighbours."
-    show.result(json, _facts(read_ledger(ledger)), text)
+    show.result(json, _collect_facts(read_ledger(ledger)), text)
 
 
 @app.command("show")
@@ -67,11 +67,11 @@ def show_ledger(
     from sklar.accounting.ledger import read_ledger
 
     view = read_ledger(ledger)
-    facts = _facts(view, delta)
+    facts = _collect_facts(view, delta)
     if json:
         show.as_json(facts)
         return
-    show.line(f"{facts['name']}: {facts['neighbours']} neighbours, {_cap(facts)}; since {facts['created']}.")
+    show.line(f"{facts['name']}: {facts['neighbours']} neighbours, {_describe_cap(facts)}; since {facts['created']}.")
     if facts["fits"]:
         show.table(
             ["fit", "opened", "method", "epsilon", "delta", "steps", "state"],
@@ -82,7 +82,7 @@ def show_ledger(
         )
     total = facts["total"]
     show.line(
-        f"{_together(len(facts['fits']))}: epsilon {show.number(total['epsilon'])} "
+        f"{_begin_total(len(facts['fits']))}: epsilon {show.number(total['epsilon'])} "
         f"at delta {show.number(total['delta'])} (rho {show.number(total['rho'])})."
     )
     if facts["left"] is not None:
@@ -114,7 +114,7 @@ def verify(
     show.result(json, data, text, *([cut] if view.torn else []))
 
 
-def _facts(view: LedgerView, delta: float | None = None) -> dict[str, Any]:
+def _collect_facts(view: LedgerView, delta: float | None = None) -> dict[str, Any]:
     from sklar.accounting.ledger import common_delta, fit_total
 
     total, left, cap = view.totals(), view.left, view.header.cap
@@ -124,14 +124,16 @@ def _facts(view: LedgerView, delta: float | None = None) -> dict[str, Any]:
         "created": view.header.created,
         "neighbours": view.header.neighbours,
         "cap": None if cap is None else {"epsilon": cap.epsilon, "delta": cap.delta},
-        "fits": [{**_fit(fit), **_amounts(fit_total(fit)), "state": _state(view, fit)} for fit in view.fits],
-        "total": _amounts(total),
-        "left": None if left is None else _left(view, at, left),
+        "fits": [
+            {**_fit(fit), **_collect_amounts(fit_total(fit)), "state": _name_state(view, fit)} for fit in view.fits
+        ],
+        "total": _collect_amounts(total),
+        "left": None if left is None else _describe_left(view, at, left),
         "head": view.head,
     }
 
 
-def _left(view: LedgerView, delta: float, left: tuple[str, float]) -> dict[str, Any]:
+def _describe_left(view: LedgerView, delta: float, left: tuple[str, float]) -> dict[str, Any]:
     return {"epsilon": view.left_epsilon(delta), "delta": delta, "measure": left[0], "amount": left[1]}
 
 
@@ -139,20 +141,20 @@ def _fit(fit: Any) -> dict[str, Any]:
     return {"id": fit.id, "opened": fit.opened, "method": fit.method, "steps": len(fit.steps)}
 
 
-def _amounts(total: Any) -> dict[str, Any]:
+def _collect_amounts(total: Any) -> dict[str, Any]:
     return {"epsilon": total.epsilon, "delta": total.delta, "rho": total.rho, "accountant": total.accountant}
 
 
-def _state(view: LedgerView, fit: Any) -> str:
+def _name_state(view: LedgerView, fit: Any) -> str:
     if fit.closed:
         return "finished"
     return "running" if fit.id in view.alive else "unfinished"
 
 
-def _together(fits: int) -> str:
+def _begin_total(fits: int) -> str:
     return "This fit" if fits == 1 else f"All {fits} fits together"
 
 
-def _cap(facts: dict[str, Any]) -> str:
+def _describe_cap(facts: dict[str, Any]) -> str:
     cap = facts["cap"]
     return "no cap" if cap is None else f"cap epsilon {cap['epsilon']:g} at delta {cap['delta']:g}"

@@ -79,7 +79,7 @@ def verify_release(
     """
     from sklar.pipeline.verify.verify import verify
 
-    found = verify(file, ledger, rows, seed, key, given=_conditions(file, given) if given else None)
+    found = verify(file, ledger, rows, seed, key, given=_parse_conditions(file, given) if given else None)
     if json:
         show.as_json(found.to_dict())
     else:
@@ -89,7 +89,7 @@ def verify_release(
         raise typer.Exit(REFUSED)
 
 
-def _conditions(file: str, given: list[str]) -> dict[str, Any]:
+def _parse_conditions(file: str, given: list[str]) -> dict[str, Any]:
     from sklar.pipeline.model import load
     from sklar.sample.conditions import parse_given
 

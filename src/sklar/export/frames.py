@@ -198,25 +198,25 @@ def _coded(array: Any, column: Column | None, wanted: Any) -> Any:
     return pa.DictionaryArray.from_arrays(codes.cast(pa.int32()), names, ordered=wanted.ordered)
 
 
-def _arrow(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> pa.Table:
+def _to_arrow(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> pa.Table:
     for place, name in enumerate(table.column_names):
         if name in types:
             table = table.set_column(place, name, cast_column(table.column(name), schema.get(name), types[name]))
     return table
 
 
-def _duckdb(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
+def _to_duckdb(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
     import duckdb
 
-    return duckdb.from_arrow(_arrow(table, schema, types))
+    return duckdb.from_arrow(_to_arrow(table, schema, types))
 
 
-def _polars(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
+def _to_polars(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
     import polars as pl
 
     arrow = {name: _polars_arrow(pl, kind) for name, kind in types.items()}
     known = {name: kind for name, kind in arrow.items() if kind is not None}
-    frame = pl.DataFrame(pl.from_arrow(_arrow(table, schema, known)))
+    frame = pl.DataFrame(pl.from_arrow(_to_arrow(table, schema, known)))
     for name, kind in types.items():
         if name in frame.columns and isinstance(kind, pl.Enum):
             labels = frame[name].cast(pl.String).unique().drop_nulls().to_list()
@@ -234,7 +234,7 @@ def _polars_arrow(pl: Any, kind: Any) -> pa.DataType | None:
     return pl.Series([], dtype=kind).to_arrow().type if not isinstance(kind, pl.Enum | pl.Categorical) else pa.string()
 
 
-def _pandas(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
+def _to_pandas(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
     import pandas as pd
 
     columns = {
@@ -256,7 +256,7 @@ def _pandas_column(pd: Any, array: Any, column: Column | None, dtype: Any) -> An
         return pd.Series(dtype.__from_arrow__(cast))
     missing = cast.null_count or (dtype is None and getattr(column, "nullable", False))
     if missing and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)) and not _is_object(dtype):
-        return pd.Series(_masked(pd, kind).__from_arrow__(cast))
+        return pd.Series(_get_masked_type(pd, kind).__from_arrow__(cast))
     if _is_object(dtype):
         return pd.Series(cast.to_pylist(), dtype=object)
     return cast.to_pandas(date_as_object=False)  # days as timestamps, so that .dt works
@@ -266,7 +266,7 @@ def _is_object(dtype: Any) -> bool:
     return dtype is not None and str(dtype) == "object"
 
 
-def _masked(pd: Any, kind: pa.DataType) -> Any:
+def _get_masked_type(pd: Any, kind: pa.DataType) -> Any:
     if str(kind) == "bool":
         return pd.BooleanDtype()
     return getattr(pd, f"{str(kind).replace('uint', 'UInt').replace('int', 'Int')}Dtype")()
@@ -294,8 +294,8 @@ def _pandas_arrow(pd: Any, dtype: Any, array: Any, column: Column | None) -> pa.
 
 
 FRAMES: dict[str, Callable[[pa.Table, Schema, Mapping[str, Any]], Any]] = {
-    "arrow": _arrow,
-    "pandas": _pandas,
-    "polars": _polars,
-    "duckdb": _duckdb,
+    "arrow": _to_arrow,
+    "pandas": _to_pandas,
+    "polars": _to_polars,
+    "duckdb": _to_duckdb,
 }

@@ -85,7 +85,7 @@ def write_statistics(
     names = plain_names(table.column_names, MAX_NAME_LENGTH[ending])
     labels = {name: codes for name in table.column_names if (codes := value_codes(schema, name, table.column(name)))}
     frame: Any = pd.DataFrame(
-        {short: _series(pd, table.column(name), labels.get(name)) for name, short in names.items()}
+        {short: _make_series(pd, table.column(name), labels.get(name)) for name, short in names.items()}
     )
     settings: dict[str, Any] = {
         "column_labels": list(names),
@@ -149,7 +149,7 @@ def _is_ordered(schema: Schema | None, name: str) -> bool:
     return column is not None and column.ordered
 
 
-def _series(pd: Any, array: Any, codes: dict[str, int] | None) -> Any:
+def _make_series(pd: Any, array: Any, codes: dict[str, int] | None) -> Any:
     if codes:
         words = [None if value is None else str(value).lower() if isinstance(value, bool) else value
                  for value in array.to_pylist()]  # fmt: skip

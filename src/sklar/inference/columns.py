@@ -260,7 +260,7 @@ def _tail(
 ) -> Tail:
     """Return the possible tails over the cells beyond the body; `inner` are the cells of the body from that end."""
     far = np.concatenate([[0.0], np.cumsum(span[beyond])])
-    density = _density_at_edge(inner, span, expected) if len(inner) else 0.0
+    density = _extrapolate_density(inner, span, expected) if len(inner) else 0.0
     if not density > 0:  # single values only: no density continues beyond them
         return Tail(cells=beyond, tables=np.zeros((1, len(beyond))), weight=np.ones(1), far=far, density=0.0, decay=0.0)
     usual = _decay(inner, span, expected, density)
@@ -303,7 +303,7 @@ def _survival(x: Floats, shape: float) -> Floats:
     return np.maximum(1.0 + shape * x, 0.0) ** (-1.0 / shape)
 
 
-def _density_at_edge(inner: Ints, span: Floats, expected: Floats) -> float:
+def _extrapolate_density(inner: Ints, span: Floats, expected: Floats) -> float:
     """Return rows per unit at the end of the body: the logarithm goes on as between the middles of its last two
     cells."""
     last, before = inner[0], inner[min(1, len(inner) - 1)]

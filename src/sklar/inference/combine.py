@@ -72,7 +72,7 @@ def combine(
         rows_ratio: Rows of an implicate over rows of the fitted table, if they differ.
         confidence: Coverage of the interval.
     """
-    q, v = _numbers(estimates, "estimates"), _numbers(variances, "variances")
+    q, v = _parse_numbers(estimates, "estimates"), _parse_numbers(variances, "variances")
     if len(q) != len(v) or len(q) < 2:
         raise UsageError(
             f"combine needs two or more estimates and a variance for each; got {len(q)} estimates, {len(v)} variances."
@@ -96,7 +96,7 @@ def combine(
     )  # fmt: skip
 
 
-def _numbers(values: Iterable[float], what: str) -> Floats:
+def _parse_numbers(values: Iterable[float], what: str) -> Floats:
     try:
         found = np.array([float(value) for value in values])
     except (TypeError, ValueError):

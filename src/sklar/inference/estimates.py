@@ -163,7 +163,7 @@ def make_estimates(
     question: Enquiry, schema: Schema, answers: ModelAnswers, confidence: float, of: Of
 ) -> tuple[Estimated, ...]:
     """Return one estimate for each number asked for, clipped to the range that the schema allows."""
-    labels, bounds = describe_numbers(question, schema), _possible_range(question, schema)
+    labels, bounds = describe_numbers(question, schema), _find_possible_range(question, schema)
     return tuple(_estimate(question, schema, one, j, answers, confidence, of, bounds) for j, one in enumerate(labels))
 
 
@@ -175,12 +175,12 @@ def _estimate(
         "name": question.name, "group": label.group, "term": label.term, "confidence": confidence, "of": of,
     }  # fmt: skip
     if isinstance(answers.correction, OneStep):
-        answer = _by_step(question, answers, answers.correction, j, confidence, of)
+        answer = _estimate_by_step(question, answers, answers.correction, j, confidence, of)
     elif isinstance(answers.correction, tuple):
         whole = isinstance(schema[question.columns[0]], Integer)
-        answer = _by_shares(question, answers.correction[j], confidence, of, whole)
+        answer = _estimate_by_shares(question, answers.correction[j], confidence, of, whole)
     else:
-        answer = _by_replicas(answers, answers.correction, j, confidence, of)
+        answer = _estimate_by_replicas(answers, answers.correction, j, confidence, of)
     if answer is None:
         return Estimated(value=None, low=None, high=None, how=NO_ROWS, **place)
     on_fisher_scale = question.statistic == "correlation"
@@ -194,7 +194,7 @@ def _estimate(
     )  # fmt: skip
 
 
-def _by_step(
+def _estimate_by_step(
     question: Enquiry, answers: ModelAnswers, step: OneStep, j: int, confidence: float, of: Of
 ) -> _Answer | None:
     value = float(answers.model[j] + step.shift[j])
@@ -206,16 +206,18 @@ def _by_step(
     longer = skewness * max(normal**2 - 1, 0.0) / 6
     low, high = value - error * (normal + max(-longer, 0.0)), value + error * (normal + max(longer, 0.0))
     how = _explain(question, float(step.explained[j]))
-    return _Answer(value=value, low=low, high=high, error=error, chance=_ratio(answers.chance[j], variance), how=how)
+    return _Answer(value=value, low=low, high=high, error=error, chance=_divide(answers.chance[j], variance), how=how)
 
 
-def _by_shares(question: Enquiry, shares: SharesBelow | None, confidence: float, of: Of, whole: bool) -> _Answer | None:
+def _estimate_by_shares(
+    question: Enquiry, shares: SharesBelow | None, confidence: float, of: Of, whole: bool
+) -> _Answer | None:
     if shares is None:
         return None
     normal = NormalDist().inv_cdf((1 + confidence) / 2)
     value, low, high = shares.invert_shares(question.at, normal, chance=of == "population", whole=whole)
     noise = float(np.interp(value, shares.at, shares.noise))
-    chance, how = _ratio(shares.chance, shares.chance + noise), _explain(question, shares.explained)
+    chance, how = _divide(shares.chance, shares.chance + noise), _explain(question, shares.explained)
     return _Answer(value=value, low=low, high=high, error=(high - low) / (2 * normal), chance=chance, how=how)
 
 
@@ -225,11 +227,13 @@ def _explain(question: Enquiry, explained: float) -> str:
     return FROM_TABLES if question.is_share or question.statistic == "quantile" else FROM_TABLES_AND_TAIL_MODEL
 
 
-def _ratio(part: float, whole: float) -> float:
+def _divide(part: float, whole: float) -> float:
     return float(part) / float(whole) if whole > 0 else math.nan
 
 
-def _by_replicas(answers: ModelAnswers, others: ReplicaAnswers, j: int, confidence: float, of: Of) -> _Answer | None:
+def _estimate_by_replicas(
+    answers: ModelAnswers, others: ReplicaAnswers, j: int, confidence: float, of: Of
+) -> _Answer | None:
     model, replicas, tables = float(answers.model[j]), others.replicas[:, j], others.tables[:, j]
     known = np.isfinite(replicas) & np.isfinite(tables)
     if not math.isfinite(model) or known.sum() < max(MIN_REPLICAS, (1 - MAX_UNDEFINED_FRACTION) * len(known)):
@@ -240,7 +244,7 @@ def _by_replicas(answers: ModelAnswers, others: ReplicaAnswers, j: int, confiden
     if of == "population":
         error = max(error, math.sqrt(float(answers.chance[j])))
     width = float(stdtrit(count - 1, (1 + confidence) / 2)) * error
-    how, chance = FROM_REPLICAS.format(count=count), _ratio(answers.chance[j], error**2)
+    how, chance = FROM_REPLICAS.format(count=count), _divide(answers.chance[j], error**2)
     return _Answer(value=value, low=value - width, high=value + width, error=error, chance=chance, how=how)
 
 
@@ -250,7 +254,7 @@ def _two_digits(number: float) -> int:
     return max(int(number / 10**digits) * 10**digits, 1)
 
 
-def _possible_range(question: Enquiry, schema: Schema) -> tuple[float, float]:
+def _find_possible_range(question: Enquiry, schema: Schema) -> tuple[float, float]:
     column, difference = schema[question.columns[0]], question.statistic == "difference"
     least, most = -math.inf, math.inf
     if question.is_share or question.statistic == "correlation":

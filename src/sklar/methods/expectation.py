@@ -95,14 +95,14 @@ def sampling_error(what: str, rows: int) -> float:
 
 def expect_margins(schema: Schema, allowance: Allowance, unit: Unit, rows: int) -> Expectation:
     """Return what margins alone are expected to be like, where all of the budget goes to them."""
-    return _margins(schema, _noise(schema, allowance, unit, rows) * math.sqrt(MARGINS_OF_VINE), rows)
+    return _expect_margins(schema, _noise(schema, allowance, unit, rows) * math.sqrt(MARGINS_OF_VINE), rows)
 
 
 def expect_dependence(
     schema: Schema, allowance: Allowance, unit: Unit, rows: int, *, few_rows: bool, target: bool
 ) -> Expectation:
     """Return what to expect of margins and correlations under a budget for both."""
-    margins = _margins(schema, _noise(schema, allowance, unit, rows), rows)
+    margins = _expect_margins(schema, _noise(schema, allowance, unit, rows), rows)
     noise = correlation_noise(allowance, unit, rows, len(schema.modelled))
     columns = [schema[name] for name in schema.modelled]
     labels = sum(not column.numeric for column in columns) / len(columns)
@@ -125,25 +125,25 @@ def _noise(schema: Schema, allowance: Allowance, unit: Unit, rows: int) -> float
     return allowance.noise(unit, tables=len(schema.modelled)).std / rows
 
 
-def _margins(schema: Schema, z: float, rows: int) -> Expectation:
+def _expect_margins(schema: Schema, z: float, rows: int) -> Expectation:
     columns = [schema[name] for name in schema.modelled]
-    numbers = [_mean(column, z) for column in columns if isinstance(column, Integer | Real)]
+    numbers = [_expect_mean_error(column, z) for column in columns if isinstance(column, Integer | Real)]
     nullable = any(column.null_code is not None for column in columns)
     return Expectation(
-        shares=min(float(np.mean([_share(column, z, rows) for column in columns])), 0.5),
+        shares=min(float(np.mean([_expect_share_error(column, z, rows) for column in columns])), 0.5),
         correlations=None,
         means=float(np.mean(numbers)) if numbers else None,
         nulls=min(2.0 * NULL_SHARE_ERROR * z, 1.0) if nullable else None,
     )
 
 
-def _share(column: Column, z: float, rows: int) -> float:
+def _expect_share_error(column: Column, z: float, rows: int) -> float:
     if isinstance(column, Real):
         return REAL_SHARES * math.sqrt(z) * (SKEWED_RANGE_FACTOR if column.lower == 0 else 1.0)
     return WHOLE_SHARES * z + WHOLE_FLOOR / math.sqrt(rows) if column.numeric else LABEL_SHARES * z
 
 
-def _mean(column: Integer | Real, z: float) -> float:
+def _expect_mean_error(column: Integer | Real, z: float) -> float:
     plain = MEANS * z**MEANS_POWER
     if isinstance(column, Integer) and column.upper - column.lower == 1:
         return min(LABEL_SHARES * z / BINARY_STD, plain)

@@ -86,7 +86,7 @@ def holding_back(method: Method[Any], share: float) -> Method[Any]:
     return replace(
         method, ask=ask, estimate=estimate, margins=None, check=check, plan=None, outline=outline, gaussian=gaussian,
         caveats=(*method.caveats, said), require_rows=require_rows,
-        expect=None if method.expect is None else _less(method, rest),
+        expect=None if method.expect is None else _expect_from_rest(method, rest),
     )  # fmt: skip
 
 
@@ -121,7 +121,7 @@ def require_share(share: object) -> None:
         )
 
 
-def _less(method: Method[Any], rest: float) -> Any:
+def _expect_from_rest(method: Method[Any], rest: float) -> Any:
     def expect(schema: Schema, options: Any, allowance: Allowance, unit: Unit, rows: int) -> Any:
         assert method.expect is not None
         return method.expect(schema, options, allowance.part(rest), unit, rows)
@@ -139,7 +139,7 @@ def table_count(schema: Schema, options: Any) -> int:
     """Return the number of tables that are held back, by schema and options."""
     columns = len(schema.modelled)
     triples = min(TRIPLES, len(list(combinations(range(columns), min(3, columns)))))
-    return triples + (RANGES if columns > 1 else 0) + (_target(schema, options) is not None)
+    return triples + (RANGES if columns > 1 else 0) + (_find_target(schema, options) is not None)
 
 
 def held_groups(rows: float, sigma: float) -> int:
@@ -161,7 +161,7 @@ def held_tables(
     for _ in range(RANGES if columns > 1 else 0):
         first, second = sorted(rng.choice(columns, size=2, replace=False).tolist())
         requests.append(((first, second), tuple(_range(margins[c], ordered[c], rng) for c in (first, second))))
-    target = _target(schema, options)
+    target = _find_target(schema, options)
     if target is not None:
         requests.append(_scorecard(model, ordered, target, rng))
     return tuple(
@@ -169,7 +169,7 @@ def held_tables(
     )
 
 
-def _target(schema: Schema, options: Any) -> int | None:
+def _find_target(schema: Schema, options: Any) -> int | None:
     name = getattr(options, "target", None)
     return schema.modelled.index(name) if name is not None and len(schema.modelled) > 1 else None
 

@@ -175,7 +175,7 @@ class Method(Generic[Options]):
 
     def stored_options(self, stored: Mapping[str, Any]) -> Options:
         """Return the options record from plain data, as a model file has it: lists were tuples."""
-        return self.options(**{name: _tuples(value) for name, value in stored.items()})
+        return self.options(**{name: _convert_lists(value) for name, value in stored.items()})
 
     def fitting(
         self, schema: Schema, given: Mapping[str, Any], target: str | None = None
@@ -223,8 +223,8 @@ def read_options(method: str, options: type[Options], given: Mapping[str, Any]) 
     return options(**given)
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+def _convert_lists(value: Any) -> Any:
+    return tuple(_convert_lists(item) for item in value) if isinstance(value, list) else value
 
 
 def target_option(method: str, takes_target: bool, target: str | None) -> dict[str, str]:

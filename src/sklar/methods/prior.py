@@ -46,7 +46,7 @@ class PublicMargin:
 
     def bins(self, lookup: Ints, bins: int, rows: float) -> tuple[Floats, Floats]:
         """Return (counts, deviations) expected of bins of base codes (-1 for none): one more histogram for a margin."""
-        shares = _bin_sums(lookup, self.shares, bins)
+        shares = _sum_bins(lookup, self.shares, bins)
         return rows * shares, rows * np.sqrt(beyond_noise(self.phi, share_spread(shares, self.rows)))
 
     def cells(self, starts: Ints, rows: float) -> Observation:
@@ -76,9 +76,9 @@ def shrink_margins_to_prior(
 def _compare(
     prior: PublicPrior, shares: Floats, smooth: Floats, seen: Sequence[Histogram], rows: float
 ) -> PriorComparison:
-    expected = [_bin_sums(one.lookup, shares, len(one.counts)) for one in seen]
+    expected = [_sum_bins(one.lookup, shares, len(one.counts)) for one in seen]
     lines = [
-        np.stack([_bin_sums(one.lookup, shares * line, len(one.counts)) for line in smooth.T], axis=1) for one in seen
+        np.stack([_sum_bins(one.lookup, shares * line, len(one.counts)) for line in smooth.T], axis=1) for one in seen
     ]
     return PriorComparison(
         observed=np.concatenate([one.counts / rows for one in seen]),
@@ -89,7 +89,7 @@ def _compare(
     )
 
 
-def _bin_sums(lookup: Ints, shares: Floats, bins: int) -> Floats:
+def _sum_bins(lookup: Ints, shares: Floats, bins: int) -> Floats:
     inside = lookup >= 0
     return np.bincount(lookup[inside], shares[inside], bins).astype(np.float64)
 

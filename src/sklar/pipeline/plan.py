@@ -130,7 +130,7 @@ class Plan:
         return f"<sklar.Plan: method {self.method}, {self.counted}, {len(self.fits)} budgets; print() has sentences>"
 
     def __str__(self) -> str:
-        sentences = [_sentence(fit, self.counted) for fit in self.fits if fit.expected is not None]
+        sentences = [_describe_expected(fit, self.counted) for fit in self.fits if fit.expected is not None]
         sentences = sentences or [
             f"There is no accuracy forecast for {self.method}; see the noise of its measurements."
         ]
@@ -145,7 +145,7 @@ class Plan:
         """Return (headings, rows) of the expected accuracy, epsilons side by side; no rows without a forecast."""
         found = [(fit.epsilon, fit.expected) for fit in self.fits if fit.expected is not None]
         headings = ["expect", *("" if epsilon is None else f"epsilon {epsilon:g}" for epsilon, _ in found)]
-        rows = [[words, *(_shown(name, one) for _, one in found)] for name, words in FORECASTS.items()]
+        rows = [[words, *(_format_expected(name, one) for _, one in found)] for name, words in FORECASTS.items()]
         rows.append(["method for few rows", *("yes" if one.few_rows else "no" for _, one in found)])
         if any(one.kept is not None for _, one in found):
             hidden = ("yes" if one.transitions_hidden else "no" for _, one in found)
@@ -292,9 +292,9 @@ class PlanRequest:
             )
             for line in outline
         )
-        return PlannedFit(epsilon=budget.epsilon, expected=self._expect(settings, allowance), lines=lines)
+        return PlannedFit(epsilon=budget.epsilon, expected=self._expect_errors(settings, allowance), lines=lines)
 
-    def _expect(self, settings: Any, allowance: Any) -> Expectation | None:
+    def _expect_errors(self, settings: Any, allowance: Any) -> Expectation | None:
         if self.method.expect is None:
             return None
         return self.method.expect(self.schema, settings, allowance, self.unit, self.rows)
@@ -303,7 +303,7 @@ class PlanRequest:
         """Return the expected accuracy alone."""
         budget = Budget(epsilon=epsilon, delta=delta)
         settings = self.method.resolve(self.settings, budget)
-        return self._expect(settings, self.method.allowance(self.schema, settings, budget, self.unit)[0])
+        return self._expect_errors(settings, self.method.allowance(self.schema, settings, budget, self.unit)[0])
 
     def curve(self, wanted: Sequence[float], delta: float) -> tuple[tuple[float, Expectation], ...]:
         """Return the expected accuracy around the given epsilons."""
@@ -368,7 +368,7 @@ def _answer(want: str, request: PlanRequest, delta: float) -> Answer:
     return Answer(wish=want, epsilon=enough, text=text)
 
 
-def _sentence(fit: PlannedFit, counted: str) -> str:
+def _describe_expected(fit: PlannedFit, counted: str) -> str:
     one = fit.expected
     assert one is not None
     parts = [f"shares within +-{100 * one.shares:.2g} points"]
@@ -383,7 +383,7 @@ def _sentence(fit: PlannedFit, counted: str) -> str:
     return f"With about {counted} at {budget} expect, typically: {', '.join(parts)}.{few}{hidden}"
 
 
-def _shown(name: str, one: Expectation) -> str:
+def _format_expected(name: str, one: Expectation) -> str:
     value = getattr(one, name)
     if value is None:
         return "-"

@@ -73,7 +73,7 @@ class PrivateDoor:
                 for request, values, step in zip(requests, noisy, steps, strict=True)
             )
 
-        releases = self._step(label, events, hash_request(tuple(requests)), queries, read)
+        releases = self._run_step(label, events, hash_request(tuple(requests)), queries, read)
         return tuple(release for release in releases if isinstance(release, Measurement))
 
     def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> Choice:
@@ -90,7 +90,7 @@ class PrivateDoor:
             indices = self._noise.pick(scores, moved, epsilon, picks)
             return (Choice(indices=indices, epsilon=float(epsilon), score=score),)
 
-        (release,) = self._step(label, events, hash_request(score, float(epsilon), picks), (score,), read)
+        (release,) = self._run_step(label, events, hash_request(score, float(epsilon), picks), (score,), read)
         assert isinstance(release, Choice)
         return release
 
@@ -103,7 +103,7 @@ class PrivateDoor:
             floors = {request.column: request.floor for request in requests}
             return add_noise_to_labels(requests, exact_label_counts(self._rows, floors), self._noise)
 
-        releases = self._step(label, events, hash_request(tuple(requests)), tuple(requests), read)
+        releases = self._run_step(label, events, hash_request(tuple(requests)), tuple(requests), read)
         return tuple(release for release in releases if isinstance(release, FoundLabels))
 
     def _measurement(self, request: Request, noisy_values: WholeNumbers, step: float, label: str) -> Measurement:
@@ -116,7 +116,7 @@ class PrivateDoor:
         resolution = get_released_step(query, self._unit)
         return Measurement(query=query, values=values, noise=request.noise, resolution=resolution, label=label)
 
-    def _step(
+    def _run_step(
         self, label: str, events: Sequence[Event], digest: str, subjects: Sequence[AnyQuery],
         read: Callable[[], tuple[Release, ...]],
     ) -> tuple[Release, ...]:  # fmt: skip
@@ -165,12 +165,12 @@ def add_noise_to_labels(
     # Sensitivity: as argued above; each request was charged as one event at its own scale and threshold.
     noisy = source.add(exact, [request.noise for request in requests])
     return tuple(
-        _labels_above(request, [label for label, _ in labels], counts)
+        _select_labels(request, [label for label, _ in labels], counts)
         for request, labels, counts in zip(requests, listed, noisy, strict=True)
     )
 
 
-def _labels_above(request: Discovery, labels: Sequence[str], noisy_counts: np.ndarray) -> FoundLabels:
+def _select_labels(request: Discovery, labels: Sequence[str], noisy_counts: np.ndarray) -> FoundLabels:
     kept = np.flatnonzero(noisy_counts >= request.threshold)
     # Alphabetical, so that the order reveals nothing that the noisy counts do not.
     order = sorted(kept.tolist(), key=lambda i: labels[i])

@@ -98,12 +98,12 @@ def render(template: str, **values: Any) -> str:
         colours=colours, themed=themed, grades=GRADES, number=number, interval=interval_text, figure=figure,
         words=words, sentence=sentence, correlations_seen=correlations_seen, learning_span=learning_span,
         line_colour=lambda at: themed(charts.line_colour(at)),
-        **{chart.__name__: _inline(chart) for chart in CHARTS},
+        **{chart.__name__: _make_inline(chart) for chart in CHARTS},
     )  # fmt: skip
     return environment.get_template(template).render(**values)
 
 
-def _inline(chart: Callable[..., Canvas]) -> Callable[..., str]:
+def _make_inline(chart: Callable[..., Canvas]) -> Callable[..., str]:
     from markupsafe import Markup
 
     return lambda *args: Markup(to_svg(chart(*args), inline=True))

@@ -123,7 +123,7 @@ def draw_persons(
         drawn = _draw_independently(model, schema, int(CANDIDATES_PER_PERSON * wanted), draw_view, rng)
         rows = list(_rows_of(drawn, linked_views(schema)[0]))
         parts.append(drawn.take(choose_persons(rows, drawn.persons, wanted, model.fewest, draw_view, rng)))
-    return _together(parts)
+    return _join_persons(parts)
 
 
 def _draw_independently(
@@ -159,7 +159,7 @@ def draw_forward(
         if not stuck.any():
             break
         begun, at = begun.take(np.flatnonzero(stuck)), at[stuck]
-    return _together(found), np.concatenate(who)
+    return _join_persons(found), np.concatenate(who)
 
 
 def draw_rows_of_persons(
@@ -172,7 +172,7 @@ def draw_rows_of_persons(
         wanted = int(np.ceil(EXTRA_PERSONS * (rows - have) / max(model.mean_rows, 1e-3)))
         parts.append(draw_persons(model, schema, wanted, draw_view, rng, rounded))
         have += len(parts[-1].person)
-    return _together(parts).first_rows(rows)
+    return _join_persons(parts).first_rows(rows)
 
 
 def _rows_of(drawn: DrawnPersons, wide: LinkedColumns) -> Iterator[RowsOf]:
@@ -190,7 +190,7 @@ def _rows_of(drawn: DrawnPersons, wide: LinkedColumns) -> Iterator[RowsOf]:
         yield RowsOf(table=table, values=values, person=person[name])
 
 
-def _together(parts: list[DrawnPersons]) -> DrawnPersons:
+def _join_persons(parts: list[DrawnPersons]) -> DrawnPersons:
     starts = np.cumsum([0, *(part.persons for part in parts)])
     return DrawnPersons(
         persons=int(starts[-1]),

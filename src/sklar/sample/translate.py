@@ -92,7 +92,7 @@ def _with_companions(schema: Schema, conditions: Conditions) -> dict[str, Condit
             n in conditions_left and not _may_be_null(schema[n], conditions_left[n]) for n in rule.columns
         ):
             for name in rule.columns:
-                conditions_left[name] = _both(conditions_left.get(name), _filled(schema[name]))
+                conditions_left[name] = _both(conditions_left.get(name), _exclude_null(schema[name]))
             for name, found in read_conditions(schema, {name: list(values) for name, values in rule.wanted}).items():
                 conditions_left[name] = _both(conditions_left.get(name), found)
     return conditions_left
@@ -102,7 +102,7 @@ def _may_be_null(column: Column, condition: Condition) -> bool:
     return column.null_code is not None and bool(condition.allowed[column.null_code])
 
 
-def _filled(column: Column) -> Condition:
+def _exclude_null(column: Column) -> Condition:
     return Condition(allowed=np.arange(column.size) != column.null_code)
 
 
@@ -137,7 +137,7 @@ def _on_anchor(schema: Schema, part: Difference | Quotient, condition: Condition
     limit, anchor = condition.restriction, schema[part.anchor]
     if limit is None or _may_be_null(schema[part.column], condition):
         return {}
-    low, high = _ends(limit)
+    low, high = _get_ends(limit)
     if isinstance(part, Quotient):
         reach = low / part.most, high / part.least if part.least > 0 else math.inf
     else:
@@ -150,7 +150,7 @@ def _on_anchor(schema: Schema, part: Difference | Quotient, condition: Condition
     return {part.anchor: replace(found, allowed=allowed)}
 
 
-def _ends(limit: Restriction) -> tuple[int | float, int | float]:
+def _get_ends(limit: Restriction) -> tuple[int | float, int | float]:
     return (limit.low, limit.high) if isinstance(limit, Window) else (limit.values[0], limit.values[-1])
 
 
@@ -159,7 +159,7 @@ def _on_parts(schema: Schema, rule: Sum, condition: Condition) -> dict[str, Cond
     total, limit = schema[rule.total], condition.restriction
     if limit is None or _may_be_null(total, condition):
         return {}
-    low, high = _ends(limit)
+    low, high = _get_ends(limit)
     rounded = 0.0 if rule.exact else 0.5 * 10.0 ** -(getattr(total, "decimals", None) or 0)
     slack = rounded + RELATIVE_SLACK * max(abs(low), abs(high), abs(rule.offset))
     ends = {name: sorted(factor * end for end in cast(Ranged, schema[name]).span) for name, factor in rule.factors}

@@ -159,7 +159,7 @@ class Labels(Column):
             object.__setattr__(self, "values", tuple(plain(v) for v in self.values))
         object.__setattr__(self, "other", plain(self.other))
         if self.other is None and self.values:
-            object.__setattr__(self, "other", _default_other(self.values))
+            object.__setattr__(self, "other", _choose_other(self.values))
         Column.__post_init__(self)
 
     @property
@@ -386,7 +386,7 @@ def _label_fault(label: object) -> str | None:
     return "integer labels must be 64-bit integers" if too_large else None
 
 
-def _default_other(values: Sequence[str] | Sequence[int]) -> str | int:
+def _choose_other(values: Sequence[str] | Sequence[int]) -> str | int:
     if all(type(v) is int for v in values):
         return next(k for k in range(-1, -len(values) - 2, -1) if k not in values)
     return make_fresh_name([str(value) for value in values], "other")

@@ -279,7 +279,7 @@ def confirm_column(column: Column, kinds: Mapping[str, type[Column]], word: str,
         raise UsageError(f"kind must be one of {', '.join(kinds)}")
     given = {fact: value for fact, value in facts.items() if fact != "kind"}
     changed = kinds[kind] is not type(column)
-    _require_known(kinds[kind], given)
+    _require_known_facts(kinds[kind], given)
     kept = _keep_valid_facts(column, kinds[kind], given, only=KEPT_WITH_KIND if changed else None)
     arguments = {**kept, **given}
     absent = [f.name for f in fields(kinds[kind]) if _is_required(f) and f.name not in arguments]
@@ -329,7 +329,7 @@ def _find_unconfirmed(column: Column) -> set[str]:
     return {fact for fact, word in column.sources if word == "from-rows"}
 
 
-def _require_known(kind: type[Column], facts: Iterable[str]) -> None:
+def _require_known_facts(kind: type[Column], facts: Iterable[str]) -> None:
     known = [f.name for f in fields(kind) if f.name not in ("_", "source")]
     unknown = [fact for fact in facts if fact not in known]
     if unknown:
@@ -367,7 +367,7 @@ def _is_required(field: Field[Any]) -> bool:
 def parse_fact(kind: type[Column], fact: str, text: str, column: Column | None = None) -> Any:
     """Parse a fact as written at a terminal; "none" resets it. Commas separate the items of a list."""
     text = text.strip()
-    _require_known(kind, [] if fact == "kind" else [fact])
+    _require_known_facts(kind, [] if fact == "kind" else [fact])
     if fact in ("kind", "format", "prefix", "resolution", "other") and text.lower() != "none":
         whole = fact == "other" and isinstance(column, Labels) and column.integer_labels
         return _parse_number(fact, text) if whole else text

@@ -109,7 +109,7 @@ class Integer(Ranged):
             return [*faults, "lower and upper must be 64-bit integers with lower <= upper < 2^63 - 1"]
         if self.step is not None:
             faults += _step_faults(self, type(self.step) is int and 1 <= self.step < 2**31)
-        return faults + _grid_faults(self, self.upper + 1)
+        return faults + _find_grid_faults(self, self.upper + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ class Real(Ranged):
         if self.step is not None:
             faults += _step_faults(self, type(self.step) is float and 1e-15 <= self.step <= 1e15)
             faults += ["give decimals or step, not both"] if self.decimals is not None else []
-        return faults + _grid_faults(self, self.upper)
+        return faults + _find_grid_faults(self, self.upper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ class Datetime(Ranged):
             faults.append(f"calendar must list parts among {', '.join(PARTS)}; an empty list means no parts")
         elif self.calendar and not faults and self.calendar_parts is None:
             faults.append("calendar lists parts that follow from its bounds and resolution, or that it does not have")
-        return faults + _bins_faults(self.bins)
+        return faults + _find_bins_faults(self.bins)
 
 
 def _normalize_fields(column: Column, lists: tuple[str, ...] = ()) -> None:
@@ -347,17 +347,17 @@ def _is_time(text: str) -> bool:
     return True
 
 
-def _bins_faults(bins: int | None) -> list[str]:
+def _find_bins_faults(bins: int | None) -> list[str]:
     if bins is None or (type(bins) is int and 1 <= bins <= MAX_CELLS):
         return []
     return [f"bins must be a whole number from 1 to {MAX_CELLS:,}"]
 
 
-def _grid_faults(column: Integer | Real, end: int | float) -> list[str]:
+def _find_grid_faults(column: Integer | Real, end: int | float) -> list[str]:
     edges, atoms, missing = column.edges, column.atoms, column.missing_value
     outside = missing is not None and not column.lower <= missing <= column.upper
     faults = ["missing_value must lie between lower and upper"] if outside else []
-    faults += [*_bins_faults(column.bins), *format_faults(column.format)]
+    faults += [*_find_bins_faults(column.bins), *format_faults(column.format)]
     if edges and column.bins is not None:
         faults.append("give bins or edges, not both")
     if edges and (edges[0] != column.lower or edges[-1] != end):

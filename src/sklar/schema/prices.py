@@ -52,7 +52,7 @@ class Price:
     def faults(self) -> list[str]:
         """List all faults of it."""
         faults = [f"{name} must be text" for name in ("fit", "ledger") if not _is_line(getattr(self, name))]
-        faults += [f"{name} must be a number above 0" for name in ("epsilon", "rho") if not _positive(self, name)]
+        faults += [f"{name} must be a number above 0" for name in ("epsilon", "rho") if not _is_positive(self, name)]
         if type(self.delta) is not float or not 0 <= self.delta < 1:
             faults.append("delta must be at least 0 and below 1")
         if self.neighbours not in RELATIONS:
@@ -85,6 +85,6 @@ def _is_line(text: object) -> bool:
     return isinstance(text, str) and text.isprintable() and len(text) <= 200
 
 
-def _positive(price: Price, name: str) -> bool:
+def _is_positive(price: Price, name: str) -> bool:
     number = getattr(price, name)
     return type(number) is float and math.isfinite(number) and number > 0

@@ -79,7 +79,7 @@ class Schema(Mapping[str, Column]):
         self.confirmed = tuple(confirmed)
         self.null_values = (null_values,) if isinstance(null_values, str) else tuple(null_values)
         self.notes = {name: tuple(lines) for name, lines in (notes or {}).items()}
-        faults = self._faults()
+        faults = self._find_faults()
         if faults:
             raise SchemaError(faults)
 
@@ -327,7 +327,7 @@ class Schema(Mapping[str, Column]):
         words |= set() if self.person is None else {self.person.source, *(step.source for step in self.person.steps)}
         toml.write_text(self.toml(), path, private=bool(self.notes or words & {"from-rows", "pay"}))
 
-    def _faults(self) -> list[str]:
+    def _find_faults(self) -> list[str]:
         if not self._columns:
             return ["it has no columns"]
         if len(self._columns) > MAX_COLUMNS:

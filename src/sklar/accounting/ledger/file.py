@@ -157,16 +157,16 @@ class NewFileJournal:
             except LedgerError:
                 if not os.path.exists(self.path):  # else another process created it meanwhile
                     raise
-        return self._file().append(decide)
+        return self._open_journal().append(decide)
 
     def look(self) -> Book:
         if self._file_journal is not None or os.path.exists(self.path):
-            return self._file().look()
+            return self._open_journal().look()
         book = Book()
         book.add(self._header)
         return book
 
-    def _file(self) -> FileJournal:
+    def _open_journal(self) -> FileJournal:
         if self._file_journal is None:
             self._file_journal = FileJournal(self.path)
         return self._file_journal

@@ -76,7 +76,7 @@ def fit_total(fit: FitRecord, delta: float | None = None) -> TotalLoss:
 
 def fits_total(fits: Sequence[FitRecord], delta: float | None = None) -> TotalLoss:
     """Return the bound for fits whose budgets were set together, such as one for facts and one for the model."""
-    chosen = _get_conversion_delta(fits) if delta is None else _subtract_discoveries(fits, delta)
+    chosen = _find_conversion_delta(fits) if delta is None else _subtract_discoveries(fits, delta)
     return _find_smallest_bound(fits, chosen, exact=True)
 
 
@@ -91,13 +91,13 @@ def ledger_totals(header: Header, fits: Sequence[FitRecord], delta: float | None
     elif header.cap is not None:
         chosen = header.cap.delta - get_set_aside_delta(header, fits[0] if fits else None)
     else:
-        chosen = _get_conversion_delta(fits)
+        chosen = _find_conversion_delta(fits)
     best = _find_smallest_bound(fits, chosen, exact=header.cap is None or len(fits) == 1)
     in_advance = len(fits) > 1 and best.accountant != "pure"
     return LedgerTotals(**asdict(best), fits=len(fits), in_advance=in_advance)
 
 
-def _get_conversion_delta(fits: Sequence[FitRecord]) -> float:
+def _find_conversion_delta(fits: Sequence[FitRecord]) -> float:
     return max((fit.converted_at for fit in fits), default=0.0)
 
 

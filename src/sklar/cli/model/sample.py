@@ -95,7 +95,7 @@ def command(
 
     refuse_json_with_data(output, json)
     in_parts = _in_parts(output, workers=workers, part_rows=part_rows, fill=fill, binary=binary, persons=persons)
-    fitted = _model(model, level)
+    fitted = _load_level(model, level)
     conditions = parse_given(fitted.schema, given or ()) or None
     claim = fitted.claim
     if not claim.guarantee and not json:  # before the rows, since a reader of a pipe may stop early
@@ -139,7 +139,7 @@ def _implicates(
     show.line(f"{len(paths)} implicates are in {paths[0]} to {paths[-1]}; combine their results with sklar.combine.")
 
 
-def _model(path: str, level: int | None) -> Model:
+def _load_level(path: str, level: int | None) -> Model:
     from sklar.pipeline.model import load
 
     if level is None:

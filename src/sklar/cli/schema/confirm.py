@@ -139,14 +139,14 @@ class Dialogue:
         if way == "skip":
             return True
         try:
-            self.schema = self._answered(question, way, rest)
+            self.schema = self._apply_answer(question, way, rest)
         except SklarError as error:
             self._say(f"  Not accepted: {error}")
             return False
         self.answers[question.column] = way
         return True
 
-    def _answered(self, question: Question, way: str, rest: str) -> Schema:
+    def _apply_answer(self, question: Question, way: str, rest: str) -> Schema:
         from sklar.schema.answering import answer_question
 
         facts: dict[str, str] = {}
@@ -173,7 +173,7 @@ class Dialogue:
             known = {f.name for f in fields(KINDS[typed.get("kind", column.kind)])} | {"kind"}
             if fact in known:
                 now = getattr(column, fact, None)
-                shown = ", ".join(str(v) for v in now) if isinstance(now, tuple) else _shown(now)
+                shown = ", ".join(str(v) for v in now) if isinstance(now, tuple) else _format_value(now)
                 text = self._read_line(f"    {fact} [{shown}]: ").strip()
                 if text:
                     facts_from_texts(self.schema, name, {**typed, fact: text})  # refuses at once, not after the last
@@ -193,7 +193,7 @@ class Dialogue:
         typer.echo(text, err=self.quiet)
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else str(value)

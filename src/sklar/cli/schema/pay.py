@@ -88,7 +88,7 @@ def command(
     if epsilon is not None or rho is not None:
         least = rows_to_find_label(facts, Budget(epsilon=epsilon, rho=rho, delta=delta), unit)
     if least is not None and not json:
-        show.note(_threshold(least, rows, "rows" if facts.person is None else "persons"))
+        show.note(_describe_threshold(least, rows, "rows" if facts.person is None else "persons"))
     if dry_run:
         if json:
             show.as_json({"rows_to_find_label": least, "share_of_rows": least / rows if least and rows else None})
@@ -110,6 +110,6 @@ def command(
     show.line(f"The schema with these facts and their price, which a fit adds to its claim, is in {output}.")
 
 
-def _threshold(least: int, rows: int | None, what: str) -> str:
+def _describe_threshold(least: int, rows: int | None, what: str) -> str:
     share = "" if rows is None else f", {least / rows:.2g} of {rows:,}; rarer ones become `other`"
     return f"A label is found with probability 1/2 if about {least:,} {what} have it{share}."

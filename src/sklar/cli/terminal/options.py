@@ -130,13 +130,13 @@ def read_options(texts: Iterable[str] | None, *, also: Iterable[str] = ()) -> di
         name = key.strip().replace("-", "_")
         if name in NOT_OF_METHODS.difference(also):
             raise typer.BadParameter(f"'{name}' is not an option of methods; see --help", param_hint="-O")
-        options[name] = _value(value)
+        options[name] = _parse_value(value)
     return options
 
 
 def text_reading(delimiter: Delimiter = None, encoding: Encoding = None, null_value: NullValues = None) -> Any:
     """Return the options for reading text files."""
-    return _reading(delimiter=delimiter, encoding=encoding, null_value=null_value)
+    return _make_read_options(delimiter=delimiter, encoding=encoding, null_value=null_value)
 
 
 def reading(
@@ -144,7 +144,7 @@ def reading(
     table: TableName = None, rows_are_rows: RowsAreRows = False,
 ) -> Any:  # fmt: skip
     """Return the options for reading files, queries and databases."""
-    return _reading(
+    return _make_read_options(
         delimiter=delimiter, encoding=encoding, null_value=null_value, sql=sql, table=table, rows_are_rows=rows_are_rows
     )
 
@@ -155,7 +155,7 @@ def large_reading(
     spark: SparkMaster = None,
 ) -> Any:  # fmt: skip
     """Return the options for reading tables of any size, which are streamed."""
-    return _reading(
+    return _make_read_options(
         delimiter=delimiter, encoding=encoding, null_value=null_value, sql=sql, table=table,
         counts=counts, rows_are_rows=rows_are_rows, cache=cache, spark=spark,
     )  # fmt: skip
@@ -190,7 +190,7 @@ def words(text: str | None) -> list[str] | None:
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _reading(*, delimiter: str | None, null_value: list[str] | None, **given: Any) -> ReadOptions:
+def _make_read_options(*, delimiter: str | None, null_value: list[str] | None, **given: Any) -> ReadOptions:
     from sklar.schema.reading import ReadOptions  # not at import time: it loads numpy
 
     tab = "\t" if delimiter in ("\\t", "tab") else delimiter
@@ -208,12 +208,12 @@ def fit_settings(
     return {
         "epsilon": epsilon, "delta": delta, "rho": rho, "method": method, "ledger": ledger, "new_ledger": new_ledger,
         "neighbours": neighbours, "rows_per_person": rows_per_person, "target": target, "no_guarantee": no_guarantee,
-        "prior": _prior(prior, prior_by), "check_share": check_share, "accept": accept,
+        "prior": _make_prior(prior, prior_by), "check_share": check_share, "accept": accept,
         "options": {**({"workload": tuple(workload)} if workload else {}), **read_options(option)},
     }  # fmt: skip
 
 
-def _prior(file: str | None, by: str) -> Any:
+def _make_prior(file: str | None, by: str) -> Any:
     if file is None:
         if by:
             raise typer.BadParameter("there is no prior to vouch for: give one with --prior", param_hint="--prior-by")
@@ -277,7 +277,7 @@ def refuse_json_with_data(output: str, json_wanted: bool) -> None:
         raise typer.BadParameter("choose one: `-o -` writes the rows to standard output", param_hint="--json")
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:

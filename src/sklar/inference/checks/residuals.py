@@ -133,14 +133,14 @@ def rows_behind(fitted: Fitted, tables: Sequence[Measurement]) -> list[RowCount]
     linked, public = isinstance(fitted.model, LinkedModel), fitted.setting.rows
     measured: dict[str, list[Measurement]] = {}
     for table in all_tables(fitted.measurements):
-        measured.setdefault(_view_of(table) if linked else "", []).append(table)
+        measured.setdefault(_get_view(table) if linked else "", []).append(table)
     rows = [fitted.rows_behind(table.query.columns) for table in tables]
     sigma = {view: estimate_row_count(own, "", None if linked else public).sigma for view, own in measured.items()}
-    errors = [sigma[_view_of(table) if linked else ""] for table in tables]
+    errors = [sigma[_get_view(table) if linked else ""] for table in tables]
     return [RowCount(rows=n, sigma=min(error, n)) for n, error in zip(rows, errors, strict=True)]
 
 
-def _view_of(table: Measurement) -> str:
+def _get_view(table: Measurement) -> str:
     return table.query.columns[0].partition(": ")[0]
 
 

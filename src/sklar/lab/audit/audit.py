@@ -83,7 +83,7 @@ class PairAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        facts = {**asdict(self), "visible_epsilon": _finite_or_none(self.visible), "faults": list(self.faults)}
+        facts = {**asdict(self), "visible_epsilon": _drop_infinite(self.visible), "faults": list(self.faults)}
         del facts["visible"]
         return facts
 
@@ -147,12 +147,12 @@ class Audit:
         """Return plain data for JSON."""
         return {
             **asdict(self), "label": LABEL, "passed": self.passed, "verdict": self.verdict,
-            "epsilon_low": self.epsilon_low, "visible_epsilon": _finite_or_none(self.visible),
+            "epsilon_low": self.epsilon_low, "visible_epsilon": _drop_infinite(self.visible),
             "pairs": [pair.to_dict() for pair in self.pairs], "faults": list(self.faults),
         }  # fmt: skip
 
 
-def _finite_or_none(value: float) -> float | None:
+def _drop_infinite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 

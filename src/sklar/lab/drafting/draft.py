@@ -122,7 +122,7 @@ def draft_schema(
     found = find_relations(drafted, named_streams(0)("relations"))
     long = find_long_functions(drafted)
     guesses = {n: guess.with_notes(*across.get(n, ()), *long.get(n, ())) for n, guess in guesses.items()}
-    return Draft(guesses, _remarks(sampled, set(kinds) - set(guesses)), person, found)
+    return Draft(guesses, _list_remarks(sampled, set(kinds) - set(guesses)), person, found)
 
 
 def _correct_by_whole(
@@ -179,7 +179,7 @@ def _read_stated_kinds(sdv: str | PathLike[str] | Mapping[str, Any] | None, tabl
     return kinds_from_sdv(sdv, table) if isinstance(sdv, Mapping) else read_sdv(sdv, table)
 
 
-def _remarks(sampled: SampledRows, absent: set[str]) -> tuple[str, ...]:
+def _list_remarks(sampled: SampledRows, absent: set[str]) -> tuple[str, ...]:
     remarks: list[str] = []
     if sampled.is_partial:
         seen, total = sampled.table.num_rows, sampled.total

@@ -67,7 +67,7 @@ def bundle(
     stored = stored_of(fitted)
     title = name or place.name.removesuffix(".zip").removesuffix(".release") or "release"
     count = _default_rows(fitted) if rows is None else rows
-    pages: dict[str, Content] = {} if report is None else {REPORT: _public_page(report, fitted)}
+    pages: dict[str, Content] = {} if report is None else {REPORT: _read_public_page(report, fitted)}
     lines = None if ledger is None else extract_ledger(ledger, stored)
     with tempfile.TemporaryDirectory() as folder:
         if page:
@@ -137,7 +137,7 @@ def stored_of(model: Model) -> Stored:
     return model._stored  # pyright: ignore[reportPrivateUsage]
 
 
-def _public_page(path: Place, model: Model) -> bytes:
+def _read_public_page(path: Place, model: Model) -> bytes:
     if os.fspath(path).endswith(".custodian.html"):
         raise UsageError("a report for the custodian is computed from real rows and cannot be part of a release")
     try:

@@ -60,10 +60,10 @@ def documents(stored: Stored) -> dict[str, bytes]:
 def claim_page(stored: Stored) -> str:
     """Return the claim on one page, with room for a signature."""
     claim = stored.claim
-    return render("claim.html", claim=claim, facts=_facts(claim), digest=model_digest(stored)[:16]) + "\n"
+    return render("claim.html", claim=claim, facts=_list_facts(claim), digest=model_digest(stored)[:16]) + "\n"
 
 
-def _facts(claim: Claim) -> list[tuple[str, str]]:
+def _list_facts(claim: Claim) -> list[tuple[str, str]]:
     if not claim.guarantee:
         return [("Method", claim.method), *claim.basis]
     return [
@@ -72,12 +72,15 @@ def _facts(claim: Claim) -> list[tuple[str, str]]:
         *([("Given", f"a prior taken as public: '{claim.prior.name}'")] if claim.prior is not None else []),
         ("Protected", claim.protected),
         ("Method", claim.method),
-        ("Ledger", "none" if claim.ledger is None else f"'{claim.ledger.name}', {_fits(claim.ledger.fits)}"),
+        (
+            "Ledger",
+            "none" if claim.ledger is None else f"'{claim.ledger.name}', {_describe_fit_count(claim.ledger.fits)}",
+        ),
         *claim.basis,
     ]
 
 
-def _fits(count: int) -> str:
+def _describe_fit_count(count: int) -> str:
     return "its only fit" if count == 1 else f"one of {count} fits"
 
 
@@ -171,7 +174,9 @@ def croissant(stored: Stored, name: str, tables: Mapping[str, Checksum]) -> dict
                 "@id": table.name,
                 "name": table.name,
                 "field": [
-                    _field(table, column, facts) for column, facts in table.schema.items() if facts.kind != "ignore"
+                    _describe_field(table, column, facts)
+                    for column, facts in table.schema.items()
+                    if facts.kind != "ignore"
                 ],
             }
             for table in described
@@ -179,7 +184,7 @@ def croissant(stored: Stored, name: str, tables: Mapping[str, Checksum]) -> dict
     }
 
 
-def _field(table: SyntheticTable, name: str, column: Column) -> dict[str, Any]:
+def _describe_field(table: SyntheticTable, name: str, column: Column) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
         "@id": f"{table.name}/{name}",

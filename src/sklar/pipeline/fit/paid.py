@@ -242,7 +242,7 @@ def measured_kinds(
 def kinds_setting(schema: Schema, requested: Schema, allowance: Allowance, unit: Unit) -> Setting[KindsOptions]:
     """Return the setting for measuring kinds, on the coordinates of the `classes_schema`."""
     options = KindsOptions(marked=requested)
-    return Setting(schema=schema, options=options, allowance=allowance, unit=unit, generator=_no_generator)
+    return Setting(schema=schema, options=options, allowance=allowance, unit=unit, generator=_refuse_randomness)
 
 
 def priced_kinds(
@@ -293,10 +293,10 @@ def measured(
 
 def facts_setting(schema: Schema, options: FactsOptions, allowance: Allowance, unit: Unit) -> Setting[FactsOptions]:
     """Return the setting for measuring marked facts, on the coordinates of their `measuring_schema`."""
-    return Setting(schema=schema, options=options, allowance=allowance, unit=unit, generator=_no_generator)
+    return Setting(schema=schema, options=options, allowance=allowance, unit=unit, generator=_refuse_randomness)
 
 
-def _no_generator() -> np.random.Generator:
+def _refuse_randomness() -> np.random.Generator:
     raise AssertionError("facts are estimated without randomness")
 
 

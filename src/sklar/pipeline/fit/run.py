@@ -264,7 +264,7 @@ def _prepared(opened: _Opened, schema: Schema, budget: Budget, paid: str = "") -
         method=opened.method,
         settings=settings,
         prior=prior,
-        reservation=_reservation(opened, schema, budget, settings, stated, paid),
+        reservation=_make_reservation(opened, schema, budget, settings, stated, paid),
         counted=coordinates(schema).schema,
     )
 
@@ -348,7 +348,9 @@ def fresh_seed() -> int:
     return secrets.randbits(63)
 
 
-def _reservation(opened: _Opened, schema: Schema, budget: Budget, options: Any, stated: str, paid: str) -> Reservation:
+def _make_reservation(
+    opened: _Opened, schema: Schema, budget: Budget, options: Any, stated: str, paid: str
+) -> Reservation:
     method, unit = opened.method, opened.unit
     allowance, plan = method.allowance(coordinates(schema).schema, options, budget, unit)
     seen = schema.with_prices(opened.request.schema.prices)
@@ -379,7 +381,7 @@ def _fit_facts(opened: _Opened, setting: Setting[Any], session: Session, paid: P
         "method": opened.method.name,
         "options": json.loads(json.dumps(dataclasses.asdict(setting.options), default=str)),
         "requested": dataclasses.asdict(opened.budget),
-        **_reserved_amounts(record),
+        **_record_reserved_amounts(record),
         "unit": record.unit.to_dict(),
         "rows": setting.rows,
         "seed": record.seed,
@@ -387,22 +389,22 @@ def _fit_facts(opened: _Opened, setting: Setting[Any], session: Session, paid: P
         "versions": versions(),
         **_declared(opened.request, setting.prior),
         **({"reading": reading} if (reading := opened.request.read.assumptions) else {}),
-        **({} if paid.kinds is None else {"kinds": _bought(paid.kinds)}),
-        **({} if paid.facts is None else {"paid": _bought(paid.facts)}),
+        **({} if paid.kinds is None else {"kinds": _record_paid_stage(paid.kinds)}),
+        **({} if paid.facts is None else {"paid": _record_paid_stage(paid.facts)}),
     }
 
 
-def _bought(stage: PaidStage) -> dict[str, Any]:
+def _record_paid_stage(stage: PaidStage) -> dict[str, Any]:
     # The queries follow from the schema with placeholders, which is stored: only the values need be kept.
     return {
         "requested": schema_to_toml(stage.requested),
         "notes": stage.notes,
         "releases": [encode_step(step) for step in stage.session.recorded],
         "label_weight": stage.label_weight,
-        **_reserved_amounts(stage.session.record),
+        **_record_reserved_amounts(stage.session.record),
     }
 
 
-def _reserved_amounts(record: FitRecord) -> dict[str, Any]:
+def _record_reserved_amounts(record: FitRecord) -> dict[str, Any]:
     amounts = {"budget": dataclasses.asdict(record.budget), "allowance": dataclasses.asdict(record.allowance)}
     return {"fit": record.id, **amounts}

@@ -67,7 +67,7 @@ def sample_to_file(
         _whole_to_file(model, path, rows, request, report)
     else:
         write_stream(
-            _tables(model, rows, request), path, model.schema, safe=request.safe, rows=rows, written=report,
+            _draw_tables(model, rows, request), path, model.schema, safe=request.safe, rows=rows, written=report,
             style=request.style,
         )  # fmt: skip
     return rows
@@ -171,7 +171,7 @@ def _whole_to_file(
     report(rows - reported)
 
 
-def _tables(model: Model, rows: int, request: SampleRequest) -> Iterator[pa.Table]:
+def _draw_tables(model: Model, rows: int, request: SampleRequest) -> Iterator[pa.Table]:
     import pyarrow as pa
 
     if request.form == "binary":

@@ -180,7 +180,7 @@ def _kinds(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
     requested, budget, allowance = _read_request(bought)
     public = classes_schema(requested)
     setting = kinds_setting(coordinates(public).schema, requested, allowance, unit)
-    door = _replayed(bought, unit)
+    door = _make_replay_door(bought, unit)
     found = measure_kinds(setting, door)
     _require_same(door, bought)
     account = ledger.reserve(
@@ -206,7 +206,7 @@ def _paid(ledger: Ledger, stored: Stored, unit: Unit, kinds: _Before | None) -> 
     public, weight = measuring_schema(requested), bought.get("label_weight", LABEL_WEIGHT)
     options = FactsOptions(marked=requested, label_weight=weight, signs={} if kinds is None else kinds.signs)
     setting = facts_setting(coordinates(public).schema, options, allowance, unit)
-    door = _replayed(bought, unit)
+    door = _make_replay_door(bought, unit)
     facts = measure_facts(setting, door)
     _require_same(door, bought)
     account = ledger.reserve(
@@ -229,7 +229,7 @@ def _read_request(bought: Mapping[str, Any]) -> tuple[Schema, Budget, Allowance]
     return requested, Budget(**bought["budget"]), Allowance(**bought["allowance"])
 
 
-def _replayed(bought: Mapping[str, Any], unit: Unit) -> ReplayDoor:
+def _make_replay_door(bought: Mapping[str, Any], unit: Unit) -> ReplayDoor:
     return ReplayDoor(unit=unit, recorded=[decode_step(line) for line in bought["releases"]])
 
 

@@ -186,7 +186,7 @@ def matrix_chart(what: str, columns: Sequence[str], real: Grid, synthetic: Grid,
         )
         for rows in zip(real, synthetic, drawn, strict=True)
     )
-    titles = _titles(columns, real, synthetic) if count <= MAX_TOOLTIP_COLUMNS else ()
+    titles = _make_titles(columns, real, synthetic) if count <= MAX_TOOLTIP_COLUMNS else ()
     shapes: list[Shape] = [
         Picture(x=room, y=4, width=size, height=size, rows=colours, titles=titles),
         outline(room, 4.0, size),
@@ -205,7 +205,7 @@ def matrix_chart(what: str, columns: Sequence[str], real: Grid, synthetic: Grid,
     return Canvas(width=room + size + 4, height=size + room + 6, title=title, shapes=tuple(shapes))
 
 
-def _titles(columns: Sequence[str], real: Grid, synthetic: Grid) -> tuple[tuple[str, ...], ...]:
+def _make_titles(columns: Sequence[str], real: Grid, synthetic: Grid) -> tuple[tuple[str, ...], ...]:
     return tuple(
         tuple(
             f"{columns[i]}, {columns[j]}: {real[i][j]:.2f} real, {synthetic[i][j]:.2f} synthetic"

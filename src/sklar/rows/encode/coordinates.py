@@ -47,7 +47,7 @@ def coordinate_encoder(by: Coordinates, part: Coordinate, null_values: tuple[str
     if isinstance(part, DummyChoice):
         return _choice_encoder(by, part, null_values)
     if isinstance(part, CalendarPart):
-        return _calendar_encoder(by, part, null_values)
+        return _make_calendar_encoder(by, part, null_values)
     return encoder_of(by.declared[part.name], null_values)
 
 
@@ -81,7 +81,7 @@ def _pair_encoder(by: Coordinates, part: Difference | Quotient, null_values: tup
     return encode
 
 
-def _calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[str, ...]) -> RowEncoder:
+def _make_calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[str, ...]) -> RowEncoder:
     column, read = cast(Integer, by.schema[part.name]), value_reader(by.declared[part.column], null_values)
     dtype = np.min_scalar_type(max(column.size - 1, 0))
 

@@ -104,10 +104,10 @@ def _pieces(stamp: FileStamp) -> list[Piece]:
 
 def _by_file(pieces: Sequence[Piece]) -> Part:
     """Join the row groups of each file, which are read together."""
-    return tuple(_merge(list(same)) for _, same in groupby(pieces, key=lambda piece: piece.stamp.path))
+    return tuple(_merge_pieces(list(same)) for _, same in groupby(pieces, key=lambda piece: piece.stamp.path))
 
 
-def _merge(pieces: Sequence[Piece]) -> Piece:
+def _merge_pieces(pieces: Sequence[Piece]) -> Piece:
     if pieces[0].groups is None:
         return pieces[0]
     return Piece(

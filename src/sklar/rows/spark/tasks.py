@@ -89,7 +89,7 @@ class Encoding:
         source = TaskRows(batches, self.columns)
         rows = EncodedRows(source, self.by, null_values=tuple(self.options.null_values), threads=1)
         for batch in rows.batches(self.by.schema.modelled):
-            yield _codes_message(batch, persons=batch.rows)
+            yield _pack_codes(batch, persons=batch.rows)
 
     def person_rows(self, batches: Iterator[Any]) -> PersonRows:
         """Return the rows of persons, selected and weighted as in memory."""
@@ -160,9 +160,9 @@ def choosing_task(encoding: Encoding) -> Task:
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         rows = encoding.person_rows(iter(()))
-        for table, batch in rows.used_codes(_gathered(batches)):
-            yield _codes_message(batch, table=table)
-        yield _codes_message(CodeBatch(rows=0, columns=()), persons=rows.persons_seen)
+        for table, batch in rows.used_codes(_read_gathered(batches)):
+            yield _pack_codes(batch, table=table)
+        yield _pack_codes(CodeBatch(rows=0, columns=()), persons=rows.persons_seen)
 
     return guarded_task(work)
 
@@ -183,7 +183,7 @@ def _larger(batches: Iterator[Any]) -> Iterator[Any]:
         yield from pa.Table.from_batches(held).combine_chunks().to_batches()
 
 
-def _gathered(batches: Iterator[Any]) -> Iterator[list[Any]]:
+def _read_gathered(batches: Iterator[Any]) -> Iterator[list[Any]]:
     for batch in batches:
         facts = batch.select(["rows", "types"]).to_pylist()
         for fact, blob in zip(facts, batch.column("codes"), strict=True):
@@ -194,7 +194,7 @@ def _gathered(batches: Iterator[Any]) -> Iterator[list[Any]]:
             yield columns
 
 
-def _codes_message(batch: CodeBatch, table: int = 0, persons: int = 0) -> Any:
+def _pack_codes(batch: CodeBatch, table: int = 0, persons: int = 0) -> Any:
     numbers = {"rows": pa.array([batch.rows], pa.int64()), "persons": pa.array([persons], pa.int64())}
     sort = {"table": pa.array([table], pa.int32()), "weight": pa.array([batch.weight], pa.int64())}
     return pa.record_batch({**numbers, **sort, "codes": pa.array([encode_batch(batch)], pa.binary())})
@@ -207,7 +207,7 @@ def answering_task(job: Job, schema: Schema, branches: int, *, votes: bool) -> T
         part = TaskCodes(batches, schema, votes=votes)
         answers = job(part)
         if part.seen:
-            yield from _chunks(_partition() % branches, [np.array([part.seen], np.int64), *answers])
+            yield from _chunks(_get_partition() % branches, [np.array([part.seen], np.int64), *answers])
 
     return guarded_task(work)
 
@@ -222,7 +222,7 @@ def adding_task(branches: int) -> Task:
             for branch, chunk, sums in zip(*columns, strict=True):
                 add_chunk(totals, (branch % branches, chunk), sums)
         for (branch, chunk), sums in totals.items():
-            yield _message(branch, chunk, sums)
+            yield _pack_sums(branch, chunk, sums)
 
     return guarded_task(work)
 
@@ -252,7 +252,7 @@ def group_answering_task(job: GroupJob, branches: int) -> Task:
         parts = [np.frombuffer(blob, dtype=np.int32).reshape(-1, width) for blob in blobs]
         if parts:
             codes = np.concatenate(parts)
-            yield from _chunks(_partition() % branches, [np.array([len(codes)], np.int64), *job(codes)])
+            yield from _chunks(_get_partition() % branches, [np.array([len(codes)], np.int64), *job(codes)])
 
     return guarded_task(work)
 
@@ -272,15 +272,15 @@ def _chunks(branch: int, answers: Sequence[Ints]) -> Iterator[Any]:
     for chunk, start in enumerate(range(0, len(flat), CHUNK_CELLS)):
         sums = flat[start : start + CHUNK_CELLS]
         if sums.any():
-            yield _message(branch, chunk, sums)
+            yield _pack_sums(branch, chunk, sums)
 
 
-def _message(branch: int, chunk: int, sums: Ints) -> Any:
+def _pack_sums(branch: int, chunk: int, sums: Ints) -> Any:
     numbers = {"branch": pa.array([branch], pa.int32()), "chunk": pa.array([chunk], pa.int32())}
     return pa.record_batch({**numbers, "sums": pa.array([sums.tobytes()], pa.binary())})
 
 
-def _partition() -> int:
+def _get_partition() -> int:
     from pyspark import TaskContext
 
     context = TaskContext.get()

@@ -51,7 +51,7 @@ def find_structural_zeros(columns: Mapping[str, Column], rules: Iterable[Any]) -
     return [found for rule in rules if type(rule) in _ZEROS for found in _ZEROS[type(rule)](columns, rule)]
 
 
-def _never(columns: Mapping[str, Column], rule: Never) -> Iterator[Impossible]:
+def _find_never(columns: Mapping[str, Column], rule: Never) -> Iterator[Impossible]:
     codes = [code_of(columns[name], value) for name, value in rule.pairs]
     known = [code for code in codes if code is not None]
     if len(known) == len(codes):
@@ -59,7 +59,7 @@ def _never(columns: Mapping[str, Column], rule: Never) -> Iterator[Impossible]:
         yield _box(rule.columns, chosen)
 
 
-def _together(columns: Mapping[str, Column], rule: Together) -> Iterator[Impossible]:
+def _find_together(columns: Mapping[str, Column], rule: Together) -> Iterator[Impossible]:
     nulls = {name: np.arange(columns[name].size) == columns[name].null_code for name in rule.columns}
     firsts = rule.columns if len(rule.columns) <= MAX_PAIRED_COLUMNS else rule.columns[:1]
     for first, second in ((a, b) for a, b in combinations(rule.columns, 2) if a in firsts):
@@ -120,8 +120,8 @@ def _expression(columns: Mapping[str, Column], rule: Expression) -> Iterator[Imp
 
 
 _ZEROS: dict[type, Callable[[Mapping[str, Column], Any], Iterator[Impossible]]] = {
-    Never: _never,
-    Together: _together,
+    Never: _find_never,
+    Together: _find_together,
     Function: _function,
     OneHot: _one_hot,
     Expression: _expression,
