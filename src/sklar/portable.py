@@ -179,10 +179,10 @@ def own_group(*inherited: int) -> dict[str, Any]:
     """Return arguments of `subprocess.Popen` for a process that outlives this one and inherits files if possible."""
     if fcntl is None:
         return {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-    return {"start_new_session": True, **inheriting(*inherited)}
+    return {"start_new_session": True, **inherit_locks(*inherited)}
 
 
-def inheriting(*handles: int) -> dict[str, Any]:
+def inherit_locks(*handles: int) -> dict[str, Any]:
     """Return arguments of `subprocess.Popen` for a process that shares the locks of open files, where possible."""
     return {"pass_fds": handles} if LOCKS_ARE_INHERITED else {}
 

@@ -263,7 +263,9 @@ class Claim:
         return " ".join([self.summary, *basis, *version])
 
     def _repr_html_(self) -> str:
-        return notebook.card(self.label, notebook.paragraph(self.summary), notebook.table(("", ""), self.basis))
+        return notebook.make_card(
+            self.label, notebook.make_paragraph(self.summary), notebook.make_table(("", ""), self.basis)
+        )
 
     def _list_basis(self) -> list[tuple[str, str, bool]]:
         """List labels and texts, and whether a text is a sentence that needs no label."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import Json
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ LedgerPath = Annotated[str, typer.Argument(metavar="LEDGER", help="The ledger fi
 
 
 @app.command("create")
-@guarded
+@guard_command
 def create(
     ledger: LedgerPath,
     name: Annotated[str, typer.Option("--name", help="Name of the dataset; do not derive it from the rows.")],
@@ -46,11 +46,11 @@ def create(
     create_ledger(ledger, name, epsilon, delta, relation, set_aside)
     capped = "without a cap" if epsilon is None else f"with a cap of epsilon {epsilon:g} at delta {delta:g}"
     text = f"{ledger}: a ledger for '{name}' {capped}, {neighbours} neighbours."
-    show.result(json, _collect_facts(read_ledger(ledger)), text)
+    show.print_result(json, _collect_facts(read_ledger(ledger)), text)
 
 
 @app.command("show")
-@guarded
+@guard_command
 def show_ledger(
     ledger: LedgerPath,
     delta: Annotated[
@@ -71,9 +71,11 @@ def show_ledger(
     if json:
         show.as_json(facts)
         return
-    show.line(f"{facts['name']}: {facts['neighbours']} neighbours, {_describe_cap(facts)}; since {facts['created']}.")
+    show.print_line(
+        f"{facts['name']}: {facts['neighbours']} neighbours, {_describe_cap(facts)}; since {facts['created']}."
+    )
     if facts["fits"]:
-        show.table(
+        show.print_table(
             ["fit", "opened", "method", "epsilon", "delta", "steps", "state"],
             [
                 (f["id"], f["opened"], f["method"], f["epsilon"], f["delta"], f["steps"], f["state"])
@@ -81,16 +83,16 @@ def show_ledger(
             ],
         )
     total = facts["total"]
-    show.line(
-        f"{_begin_total(len(facts['fits']))}: epsilon {show.number(total['epsilon'])} "
-        f"at delta {show.number(total['delta'])} (rho {show.number(total['rho'])})."
+    show.print_line(
+        f"{_begin_total(len(facts['fits']))}: epsilon {show.format_number(total['epsilon'])} "
+        f"at delta {show.format_number(total['delta'])} (rho {show.format_number(total['rho'])})."
     )
     if facts["left"] is not None:
-        show.line(f"Left: {view.describe_left(delta)}.")
+        show.print_line(f"Left: {view.describe_left(delta)}.")
 
 
 @app.command("verify")
-@guarded
+@guard_command
 def verify(
     ledger: LedgerPath,
     head: Annotated[
@@ -111,7 +113,7 @@ def verify(
     data = {"ledger": ledger, "valid": True, "entries": len(view.entries), "head": view.head, "torn": view.torn}
     text = f"{ledger}: {len(view.entries)} entries, unbroken chain. Hash of the last line: {view.head}"
     cut = "The last line is incomplete: writing it was interrupted. It had no effect and will be dropped."
-    show.result(json, data, text, *([cut] if view.torn else []))
+    show.print_result(json, data, text, *([cut] if view.torn else []))
 
 
 def _collect_facts(view: LedgerView, delta: float | None = None) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import (
     Json,
     MethodOptions,
     SchemaFile,
-    numbers,
+    parse_numbers,
     read_options,
     shared_options,
     text_reading,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sklar.lab.levels import LevelChoice
 
 
-@guarded
+@guard_command
 @shared_options(read=text_reading)
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The real table.")],
@@ -78,7 +78,7 @@ def command(
     with step_bar("weighing levels") as progress:
         found = compare_levels(
             file, schema, target, [name.strip() for name in sensitive.split(",")], holdout=holdout,
-            candidates=numbers(levels, "--levels", "1,5,10", int), attacks=attacks.split(","), privacy=privacy,
+            candidates=parse_numbers(levels, "--levels", "1,5,10", int), attacks=attacks.split(","), privacy=privacy,
             weight=weight, learner=learner, sets=sets, profile=profile, published=published, workers=workers, seed=seed,
             state=state or f"{file}.levels", read=read, progress=progress, **read_options(option),
         )  # fmt: skip
@@ -88,18 +88,18 @@ def command(
         return
     _show(found)
     for path in files:
-        show.line(f"Written: {path}")
+        show.print_line(f"Written: {path}")
 
 
 def _show(found: LevelChoice) -> None:
     from sklar.report.page import NOTICE
 
-    show.line(NOTICE)
-    show.line(found.model.claim.label)
-    show.line()
-    show.table(found.headings, found.rows)
-    show.line()
+    show.print_line(NOTICE)
+    show.print_line(found.model.claim.label)
+    show.print_line()
+    show.print_table(found.headings, found.rows)
+    show.print_line()
     real = ", ".join(f"{name} {value:.3f}" for name, value in found.real.items())
-    show.line(f"The same learner trained on real rows: {real}.")
+    show.print_line(f"The same learner trained on real rows: {real}.")
     own = ", ".join(f"{name}: {level}" for name, level in found.by_column.items())
-    show.line(f"Chosen level: {found.chosen} (PU_t with a = {found.weight:g}, P_t from {found.privacy}; {own}).")
+    show.print_line(f"Chosen level: {found.chosen} (PU_t with a = {found.weight:g}, P_t from {found.privacy}; {own}).")

@@ -102,7 +102,7 @@ def _print_completion(shell: str | None) -> None:
 
 
 @app.callback()
-def about(
+def set_up(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 
 
-@guarded
+@guard_command
 def command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A released model file.")],
     max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Maximum rows per sampling call.")] = 1000,

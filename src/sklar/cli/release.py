@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import REFUSED, guarded
+from sklar.cli.terminal.guard import REFUSED, guard_command
 from sklar.cli.terminal.options import Json, ModelFile
 
 
-@guarded
+@guard_command
 def make_bundle(
     model: ModelFile,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The bundle, as people.release.zip.")],
@@ -44,10 +44,10 @@ def make_bundle(
     place = bundle(model, output, rows=rows, seed=seed, ledger=ledger, sign=sign, report=report, page=page, name=name)
     signed = "signed" if sign is not None else "not signed"
     text = f"The release is in {place} ({signed}). Anyone can check it: sklar verify {place}"
-    show.result(json, {"bundle": str(place), "signed": sign is not None}, text)
+    show.print_result(json, {"bundle": str(place), "signed": sign is not None}, text)
 
 
-@guarded
+@guard_command
 def verify_release(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A model file, a bundle of `sklar bundle`, or a page of `sklar page`.")
@@ -84,7 +84,7 @@ def verify_release(
         show.as_json(found.to_dict())
     else:
         for line in str(found).splitlines():
-            show.paragraph(line)
+            show.print_paragraph(line)
     if not found.ok:
         raise typer.Exit(REFUSED)
 
@@ -96,7 +96,7 @@ def _parse_conditions(file: str, given: list[str]) -> dict[str, Any]:
     return dict(parse_given(load(file).schema, given))
 
 
-@guarded
+@guard_command
 def make_keys(
     path: Annotated[str, typer.Argument(metavar="FILE", help="The private key; the public one is FILE.pub.")],
     json: Json = False,
@@ -113,4 +113,4 @@ def make_keys(
 
     private, public = make_key(path)
     text = f"The private key is in {private}: keep it secret. The public key is in {public}: publish it."
-    show.result(json, {"private": str(private), "public": str(public)}, text)
+    show.print_result(json, {"private": str(private), "public": str(public)}, text)

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import Json
 
 
-@guarded
+@guard_command
 def command(
     folder: Annotated[str, typer.Argument(metavar="[FOLDER]", help="Where the tables are; default: here.")] = ".",
     port: Annotated[
@@ -38,7 +38,7 @@ def command(
         if json:
             show.as_json({"address": address})
         else:
-            show.line(text)
+            show.print_line(text)
         sys.stdout.flush()
 
     open_studio(folder, port, browser, tell=announce)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import (
     STANDARD_OUTPUT,
     DataFile,
@@ -39,7 +39,7 @@ FoundSchema = Annotated[
 ]
 
 
-@guarded
+@guard_command
 @shared_options(fit=fit_settings, read=large_reading)
 def command(
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The synthetic table; - prints CSV.")],
@@ -118,7 +118,7 @@ def command(
             report_on(file, output, fitted, report, target=fit["target"], read=read, progress=steps)
     _show(fitted, fit["epsilon"], output, count, page, found, json)
     if report is not None and not json:
-        show.line(f"The report on it, for the custodian only, is in {report}.")
+        show.print_line(f"The report on it, for the custodian only, is in {report}.")
 
 
 def found_schema_path(output: str) -> str:
@@ -187,19 +187,19 @@ def _show(
         return
     if facts is not None:
         for line in facts.lines(epsilon):
-            show.line(line)
-        show.line()
+            show.print_line(line)
+        show.print_line()
     show.print_claim(claim)
-    show.line()
+    show.print_line()
     if found is not None:
-        show.paragraph(PROTECTS_ROWS)
-        show.paragraph(UNFOUND)
-        show.line()
-    show.line(f"{rows:,} synthetic rows are in {output}.")
+        show.print_paragraph(PROTECTS_ROWS)
+        show.print_paragraph(UNFOUND)
+        show.print_line()
+    show.print_line(f"{rows:,} synthetic rows are in {output}.")
     if found is not None:
-        show.line(f"The found schema is in {found}: edit it, and use it with -s.")
-        show.line(
+        show.print_line(f"The found schema is in {found}: edit it, and use it with -s.")
+        show.print_line(
             "For better accuracy: state labels and bounds that you know (this saves their price), or use more rows."
         )
     if page is not None:
-        show.line(f"A report on their quality, from releases only, is in {page}; it may be published.")
+        show.print_line(f"A report on their quality, from releases only, is in {page}; it may be published.")

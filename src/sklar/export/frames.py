@@ -123,7 +123,7 @@ def as_frame(table: pa.Table, schema: Schema, *, to: str | None, like: Any) -> A
         raise MissingExtraError(f"a sample for {form} needs {form}: pip install {form}") from None
 
 
-def filled(table: pa.Table, schema: Schema, fill: Fill, *, like: Any, seed: int | None) -> pa.Table:
+def fill_unmodelled(table: pa.Table, schema: Schema, fill: Fill, *, like: Any, seed: int | None) -> pa.Table:
     """Add unmodelled columns: nulls, or random texts of a pattern. Nothing of them comes from rows."""
     others = [] if like is None else [name for name in read_like(like).types if name not in schema]
     unmodelled = [name for name, column in schema.items() if not column.modelled] + others

@@ -36,7 +36,7 @@ def write_excel(file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: b
         import openpyxl
         from openpyxl.cell import WriteOnlyCell
     except ImportError:
-        raise missing("openpyxl") from None
+        raise make_missing_error("openpyxl") from None
 
     make_cell: Any = WriteOnlyCell
     book = cast("Any", openpyxl.Workbook(write_only=True))
@@ -77,7 +77,7 @@ def write_statistics(
         import pandas as pd
         import pyreadstat
     except ImportError as error:
-        raise missing(error.name or "pyreadstat") from None
+        raise make_missing_error(error.name or "pyreadstat") from None
 
     tables: list[pa.Table] = []
     yield tables.append
@@ -136,10 +136,10 @@ def require_packages(ending: str) -> None:
     needed = {".xlsx": ("openpyxl",), ".sav": statistics, ".zsav": statistics, ".dta": statistics}.get(ending, ())
     for package in needed:
         if find_spec(package) is None:
-            raise missing(package)
+            raise make_missing_error(package)
 
 
-def missing(package: str) -> MissingExtraError:
+def make_missing_error(package: str) -> MissingExtraError:
     """Return the error about a missing package."""
     return MissingExtraError(f"this format needs {package}: pip install {package}")
 

@@ -179,8 +179,8 @@ class Plan:
 
     def _repr_html_(self) -> str:
         headings, rows = self.table()
-        shown = [notebook.table(headings, rows)] if rows else []
-        return notebook.card(f"Plan of {self.method}", notebook.bullets(str(self).splitlines()), *shown)
+        shown = [notebook.make_table(headings, rows)] if rows else []
+        return notebook.make_card(f"Plan of {self.method}", notebook.make_bullets(str(self).splitlines()), *shown)
 
 
 NOTICE = "May be published: computed from public facts and a guess at the number of rows, without reading rows."

@@ -13,7 +13,7 @@ import sklar
 LIBRARIES = ("numpy", "scipy", "numba", "opendp", "pyarrow")
 
 
-def versions() -> dict[str, str]:
+def list_versions() -> dict[str, str]:
     """Return the versions of Sklar, its code, Python, the machine and numerical libraries."""
     own = {"sklar": sklar.__version__, "code": _code(), "python": platform.python_version()}
     return {**own, "machine": platform.machine(), **{name: _get_version(name) for name in LIBRARIES}}

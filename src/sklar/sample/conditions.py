@@ -116,14 +116,14 @@ def _met_shares(column: Column, condition: Condition, heaping: Heaping) -> Float
     return shares
 
 
-def restrictions(conditions: Conditions) -> dict[str, Restriction]:
+def list_restrictions(conditions: Conditions) -> dict[str, Restriction]:
     """Return the ranges and points that numbers are restricted to."""
     return {name: c.restriction for name, c in conditions.items() if c.restriction is not None}
 
 
 def conditions_hold(schema: Schema, conditions: Conditions, table: SampledTable) -> Mask:
     """Return the rows that meet all conditions."""
-    held = (holds(schema[name], condition, table[name]) for name, condition in conditions.items())
+    held = (meets_condition(schema[name], condition, table[name]) for name, condition in conditions.items())
     return reduce(np.logical_and, held, np.ones(row_count(table), bool))
 
 
@@ -171,7 +171,7 @@ def _make_range_condition(name: str, column: Column, wanted: tuple[Any, ...], al
     return _make_window_condition(column, as_window(name, column, wanted))
 
 
-def within(name: str, column: Number, low: int | float, high: int | float) -> Condition:
+def restrict_to_range(name: str, column: Number, low: int | float, high: int | float) -> Condition:
     """Return the condition that a column is between two numbers (ticks for a datetime) inside its bounds."""
     return _make_window_condition(column, _on_multiples(name, column, Window(low=low, high=high)))
 
@@ -182,7 +182,7 @@ def _make_window_condition(column: Number, window: Window) -> Condition:
     return Condition(allowed=(codes >= ends[0]) & (codes <= ends[1]), restriction=window)
 
 
-def holds(column: Column, condition: Condition, values: Values) -> Mask:
+def meets_condition(column: Column, condition: Condition, values: Values) -> Mask:
     """Return which values of a column meet its condition."""
     null_wanted = column.null_code is not None and bool(condition.allowed[column.null_code])
     return np.where(values.null, null_wanted, _check_values(column, condition, values))

@@ -186,7 +186,7 @@ def _rows_of(drawn: DrawnPersons, wide: LinkedColumns) -> Iterator[RowsOf]:
     views = {PARENT: drawn.heads, FIRST: take(drawn.table, first), NEXT: {**before, **take(drawn.table, later)}}
     person = {PARENT: np.arange(drawn.persons), FIRST: drawn.person[first], NEXT: drawn.person[later]}
     for name, table in wide.tables.items():
-        values = {**views[name], **numbered(wide, name, numbers[name])}
+        values = {**views[name], **add_row_numbers(wide, name, numbers[name])}
         yield RowsOf(table=table, values=values, person=person[name])
 
 
@@ -211,10 +211,10 @@ def _forward(model: LinkedModel, schema: Schema, begun: Begun, rng: np.random.Ge
     while (going := np.flatnonzero(left > 0)).size or not parts:
         owner, left = owner[going], left[going]
         if row is None:
-            name, known = FIRST, {**take(static, owner), **numbered(wide, FIRST, left)}
+            name, known = FIRST, {**take(static, owner), **add_row_numbers(wide, FIRST, left)}
         else:
             before = {wide.previous[column]: values for column, values in take(row, going).items()}
-            name, known = NEXT, {**take(static, owner), **before, **numbered(wide, NEXT, left - 1)}
+            name, known = NEXT, {**take(static, owner), **before, **add_row_numbers(wide, NEXT, left - 1)}
         done = complete_rows(model.part(name), by[name], known_cells(by[name], known), rng, TRANSITION_EFFORT)
         stuck[owner[done.unmet]] = True
         met = np.flatnonzero(~done.unmet)
@@ -230,7 +230,7 @@ def _forward(model: LinkedModel, schema: Schema, begun: Begun, rng: np.random.Ge
     return DrawnPersons(persons=persons, heads=static, table=table, person=person, effective=float(persons)), stuck
 
 
-def numbered(wide: LinkedColumns, table: str, number: Ints) -> dict[str, Values]:
+def add_row_numbers(wide: LinkedColumns, table: str, number: Ints) -> dict[str, Values]:
     """Return the column with the number of rows, if the table has one."""
     name = wide.tables[table].more
     return {name: Values(data=number, null=np.zeros(len(number), bool))} if name else {}

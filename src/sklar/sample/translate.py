@@ -17,9 +17,9 @@ import numpy as np
 
 from sklar.arrays import Ints
 from sklar.errors import UsageError
-from sklar.sample.conditions import Condition, Conditions, Number, holds, read_conditions, within
+from sklar.sample.conditions import Condition, Conditions, Number, meets_condition, read_conditions, restrict_to_range
 from sklar.sample.decode import CellPoints, Restriction, Values, Window, decode_codes
-from sklar.sample.rules.dummies import switched
+from sklar.sample.rules.dummies import set_dummy
 from sklar.sample.rules.function import apply_function
 from sklar.sample.rules.order import to_grid
 from sklar.schema.calendar import Calendar
@@ -117,8 +117,8 @@ def _on_null(difference: Column, column: Column, condition: Condition) -> Condit
 def _on_choice(by: Coordinates, part: DummyChoice, name: str, condition: Condition) -> Condition:
     """Allow the values of a category for which a dummy column meets its condition."""
     column, place = by.schema[part.name], np.arange(by.schema.size(part.name))
-    image = switched(by.declared[name], place == part.columns.index(name), place == column.null_code)
-    return Condition(allowed=holds(by.declared[name], condition, image))
+    image = set_dummy(by.declared[name], place == part.columns.index(name), place == column.null_code)
+    return Condition(allowed=meets_condition(by.declared[name], condition, image))
 
 
 def _on_argument(by: Coordinates, rule: Function, condition: Condition) -> Condition:
@@ -126,7 +126,7 @@ def _on_argument(by: Coordinates, rule: Function, condition: Condition) -> Condi
     of = by.declared[rule.of]
     codes, values = _all_values(of)
     image = apply_function(by.declared, rule, {rule.of: values})
-    wanted = holds(by.declared[rule.column], condition, image)
+    wanted = meets_condition(by.declared[rule.column], condition, image)
     allowed = np.zeros(of.size, bool)
     allowed[codes[wanted]] = True
     return Condition(allowed=allowed)
@@ -187,7 +187,7 @@ def _window(schema: Schema, name: str, reach: tuple[int | float, int | float]) -
     if (isinstance(column, Real) and column.unit is not None) or getattr(column, "step", None):
         first, last = to_grid(column, np.array([low, high]), up=False)
         last = last if first < last else lower - 1
-    return None if first > last or (low, high) == (lower, upper) else within(name, column, low, high)
+    return None if first > last or (low, high) == (lower, upper) else restrict_to_range(name, column, low, high)
 
 
 def _on_calendar(by: Coordinates, parts: Sequence[CalendarPart], condition: Condition) -> dict[str, Condition]:

@@ -156,8 +156,8 @@ class Labels(Column):
     def __post_init__(self) -> None:
         # A text is a sequence too: Category("FM") is a mistake that faults() reports, not the labels F and M.
         if not isinstance(self.values, str):
-            object.__setattr__(self, "values", tuple(plain(v) for v in self.values))
-        object.__setattr__(self, "other", plain(self.other))
+            object.__setattr__(self, "values", tuple(to_plain(v) for v in self.values))
+        object.__setattr__(self, "other", to_plain(self.other))
         if self.other is None and self.values:
             object.__setattr__(self, "other", _choose_other(self.values))
         Column.__post_init__(self)
@@ -220,7 +220,7 @@ class Category(Labels):
             object.__setattr__(self, "values", (ANY_LABEL,))
         pairs = self.parents.items() if isinstance(self.parents, Mapping) else self.parents
         object.__setattr__(self, "parents", tuple((str(child), parent) for child, parent in pairs))
-        object.__setattr__(self, "levels", tuple(plain(length) for length in self.levels))
+        object.__setattr__(self, "levels", tuple(to_plain(length) for length in self.levels))
         Labels.__post_init__(self)
 
     @property
@@ -294,7 +294,7 @@ class Boolean(Column):
 
     def __post_init__(self) -> None:
         if not isinstance(self.spelling, str):
-            object.__setattr__(self, "spelling", tuple(plain(word) for word in self.spelling))
+            object.__setattr__(self, "spelling", tuple(to_plain(word) for word in self.spelling))
         Column.__post_init__(self)
 
     @property
@@ -365,11 +365,11 @@ ANY_LABEL = "(any)"
 
 def parse_truth(word: object) -> bool | None:
     """Return the truth value of one of the usual words, or of 0 and 1; None for anything else."""
-    text = str(plain(word)).strip().lower()
+    text = str(to_plain(word)).strip().lower()
     return True if text in TRUE_WORDS else False if text in FALSE_WORDS else None
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Convert NumPy scalars to Python ones; return everything else unchanged."""
     return value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from sklar.schema.calendar import PARTS, Calendar, Part, choose_calendar
-from sklar.schema.columns import INT64_MAX, INT64_MIN, Column, SourceMark, is_unicode, plain
+from sklar.schema.columns import INT64_MAX, INT64_MIN, Column, SourceMark, is_unicode, to_plain
 from sklar.schema.grid import (
     MAX_CELLS,
     RESOLUTIONS,
@@ -82,7 +82,7 @@ class Integer(Ranged):
 
     def __post_init__(self) -> None:
         _normalize_fields(self, lists=("edges", "atoms"))
-        object.__setattr__(self, "step", plain(self.step))
+        object.__setattr__(self, "step", to_plain(self.step))
         Column.__post_init__(self)
 
     @property
@@ -149,7 +149,7 @@ class Real(Ranged):
         _normalize_fields(self, lists=("edges", "atoms"))
         _convert_decimals_to_step(self)
         for name in ("lower", "upper", "step", "missing_value"):
-            object.__setattr__(self, name, _to_float(plain(getattr(self, name))))
+            object.__setattr__(self, name, _to_float(to_plain(getattr(self, name))))
         for name in ("edges", "atoms"):
             object.__setattr__(self, name, tuple(_to_float(x) for x in getattr(self, name)))
         Column.__post_init__(self)
@@ -280,14 +280,14 @@ class Datetime(Ranged):
 def _normalize_fields(column: Column, lists: tuple[str, ...] = ()) -> None:
     """Store numpy scalars as plain numbers and the named lists as tuples of them."""
     for name in ("lower", "upper", "missing_value", "bins"):
-        object.__setattr__(column, name, plain(getattr(column, name)))
+        object.__setattr__(column, name, to_plain(getattr(column, name)))
     for name in lists:
-        object.__setattr__(column, name, tuple(plain(x) for x in getattr(column, name)))
+        object.__setattr__(column, name, tuple(to_plain(x) for x in getattr(column, name)))
 
 
 def _convert_decimals_to_step(column: Real) -> None:
     """Convert negative decimals to a power of ten as the step, with the provenance of the fact."""
-    decimals = plain(column.decimals)
+    decimals = to_plain(column.decimals)
     if type(decimals) is not int or not -15 <= decimals < 0 or column.step is not None:
         return
     object.__setattr__(column, "step", 10.0**-decimals)

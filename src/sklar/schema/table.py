@@ -122,10 +122,10 @@ class Schema(Mapping[str, Column]):
         unconfirmed = (
             f"{left} questions about columns and rules are open: see questions() and confirm()." if left else ""
         )
-        rules = notebook.bullets(f"rule {rule.kind}: {', '.join(rule.columns)}" for rule in self.rules)
+        rules = notebook.make_bullets(f"rule {rule.kind}: {', '.join(rule.columns)}" for rule in self.rules)
         head = f"Schema of {len(self)} columns"
-        note = notebook.paragraph(unconfirmed) if left else ""
-        return notebook.card(head, note, notebook.table(("column", "what it is", "source"), rows), rules)
+        note = notebook.make_paragraph(unconfirmed) if left else ""
+        return notebook.make_card(head, note, notebook.make_table(("column", "what it is", "source"), rows), rules)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -174,10 +174,10 @@ def ledger_card(header: Header, fits: Sequence[FitRecord]) -> str:
     cap = "no cap" if header.cap is None else f"cap epsilon {header.cap.epsilon:g} at delta {header.cap.delta:g}"
     totals = [(fit, fit_total(fit)) for fit in fits]
     rows = [(fit.id, fit.opened, fit.method, total.epsilon, total.delta, fit.closed) for fit, total in totals]
-    table = notebook.table(("fit", "opened", "method", "epsilon", "delta", "finished"), rows) if rows else ""
-    left = "" if header.cap is None else notebook.paragraph(f"Left: {describe_left(header, fits)}.")
-    about = notebook.paragraph(f"{cap}, neighbours {header.neighbours}, created {header.created}")
-    return notebook.card(f"Ledger '{header.name}'", about, table, left)
+    table = notebook.make_table(("fit", "opened", "method", "epsilon", "delta", "finished"), rows) if rows else ""
+    left = "" if header.cap is None else notebook.make_paragraph(f"Left: {describe_left(header, fits)}.")
+    about = notebook.make_paragraph(f"{cap}, neighbours {header.neighbours}, created {header.created}")
+    return notebook.make_card(f"Ledger '{header.name}'", about, table, left)
 
 
 def common_delta(header: Header, fits: Sequence[FitRecord]) -> float:

@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import Json, ModelFile
 from sklar.cli.terminal.progress import row_bar
 
 
-@guarded
+@guard_command
 def command(
     model: ModelFile,
     question: Annotated[
@@ -52,9 +52,12 @@ def command(
         return
     unit = "rows" if fitted.schema.person is None else "persons"
     headings = ["group", "term", "value", "low", "high", f"effective {unit}"]
-    show.line(f"{answers[0].name}, {confidence:.4g} intervals for the {of}:")
-    rows = [[x.group, x.term, show.number(x.value), show.number(x.low), show.number(x.high), x.worth] for x in answers]
+    show.print_line(f"{answers[0].name}, {confidence:.4g} intervals for the {of}:")
+    rows = [
+        [x.group, x.term, show.format_number(x.value), show.format_number(x.low), show.format_number(x.high), x.worth]
+        for x in answers
+    ]
     kept = [i for i in range(len(headings)) if i == 2 or any(row[i] is not None for row in rows)]
-    show.table([headings[i] for i in kept], [["-" if row[i] is None else row[i] for i in kept] for row in rows])
+    show.print_table([headings[i] for i in kept], [["-" if row[i] is None else row[i] for i in kept] for row in rows])
     for how in dict.fromkeys(answer.how for answer in answers):
-        show.paragraph(how[:1].upper() + how[1:] + ".")
+        show.print_paragraph(how[:1].upper() + how[1:] + ".")

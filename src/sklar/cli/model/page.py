@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import Json, ModelFile
 from sklar.cli.terminal.progress import step_bar
 
 
-@guarded
+@guard_command
 def command(
     model: ModelFile,
     output: Annotated[
@@ -50,4 +50,4 @@ def command(
         load(model).page(place, questions=questions or (), ledger=ledger, sign=sign, name=name, done=done)
     size = Path(place).stat().st_size
     text = f"The page is in {place} ({size / 1e6:.1f} MB); it may be published. Open it in a browser."
-    show.result(json, {"page": place, "bytes": size, "signed": sign is not None}, text)
+    show.print_result(json, {"page": place, "bytes": size, "signed": sign is not None}, text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import (
     STANDARD_OUTPUT,
     Force,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sklar.pipeline.model import Model
 
 
-@guarded
+@guard_command
 def command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
     output: Annotated[
@@ -119,7 +119,7 @@ def command(
         show.as_json({"output": output, "rows": count, "guarantee": claim.label})
         return
     if output != STANDARD_OUTPUT:
-        show.line(f"{count:,} rows are in {output}.")
+        show.print_line(f"{count:,} rows are in {output}.")
 
 
 def _implicates(
@@ -136,7 +136,9 @@ def _implicates(
     if json:
         show.as_json({"outputs": list(paths), "guarantee": fitted.claim.label})
         return
-    show.line(f"{len(paths)} implicates are in {paths[0]} to {paths[-1]}; combine their results with sklar.combine.")
+    show.print_line(
+        f"{len(paths)} implicates are in {paths[0]} to {paths[-1]}; combine their results with sklar.combine."
+    )
 
 
 def _load_level(path: str, level: int | None) -> Model:

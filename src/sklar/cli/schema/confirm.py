@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import Json
 from sklar.errors import SklarError, UsageError
 
@@ -31,7 +31,7 @@ HELP = (
 )
 
 
-@guarded
+@guard_command
 def command(
     schema: Annotated[str, typer.Argument(metavar="TOML", help="A drafted schema, which is updated.")],
     by: Annotated[str, typer.Option("--by", metavar="NAME", help="Your name, for the claim of a fit.")] = "",
@@ -205,11 +205,13 @@ def _show(dialogue: Dialogue, json: bool) -> None:
     if json:
         show.as_json({"schema": dialogue.path, "by": dialogue.by, "answers": dialogue.answers, "left": left})
         return
-    show.line()
+    show.print_line()
     if left:
-        show.line(f"{len(dialogue.answers)} columns are confirmed, {len(left)} are left: run the same command again.")
+        show.print_line(
+            f"{len(dialogue.answers)} columns are confirmed, {len(left)} are left: run the same command again."
+        )
         return
-    show.line(f"All columns of {dialogue.path} are confirmed{f' by {dialogue.by}' if dialogue.by else ''}.")
+    show.print_line(f"All columns of {dialogue.path} are confirmed{f' by {dialogue.by}' if dialogue.by else ''}.")
     if paid:
-        show.line(f"A fit will measure facts of {', '.join(paid)}, and pay for them from its budget.")
-    show.line(f"Next: sklar synth FILE -s {dialogue.path} -e 1 -o synthetic.csv   (choose your own epsilon)")
+        show.print_line(f"A fit will measure facts of {', '.join(paid)}, and pay for them from its budget.")
+    show.print_line(f"Next: sklar synth FILE -s {dialogue.path} -e 1 -o synthetic.csv   (choose your own epsilon)")

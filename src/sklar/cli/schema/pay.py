@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import (
     DataFile,
     Epsilon,
@@ -18,15 +18,15 @@ from sklar.cli.terminal.options import (
     NewLedger,
     Rho,
     RowsPerPerson,
-    reading,
+    make_reading,
     refuse_overwriting,
     shared_options,
 )
 from sklar.cli.terminal.progress import pass_bar
 
 
-@guarded
-@shared_options(read=reading)
+@guard_command
+@shared_options(read=make_reading)
 def command(
     schema: Annotated[str, typer.Argument(metavar="TOML", help='A schema with facts of source "pay".')],
     output: Annotated[str, typer.Option("--output", "-o", metavar="TOML", help="The schema with measured facts.")],
@@ -104,10 +104,10 @@ def command(
         show.as_json({"output": output, **paid.to_dict()})
         return
     for note in paid.notes:
-        show.line(note)
-    spent = f"epsilon {show.number(paid.epsilon)} at delta {show.number(paid.delta)}"
-    show.line(f"Spent: {spent}{'' if paid.ledger is None else f', charged to {paid.ledger}'}.")
-    show.line(f"The schema with these facts and their price, which a fit adds to its claim, is in {output}.")
+        show.print_line(note)
+    spent = f"epsilon {show.format_number(paid.epsilon)} at delta {show.format_number(paid.delta)}"
+    show.print_line(f"Spent: {spent}{'' if paid.ledger is None else f', charged to {paid.ledger}'}.")
+    show.print_line(f"The schema with these facts and their price, which a fit adds to its claim, is in {output}.")
 
 
 def _describe_threshold(least: int, rows: int | None, what: str) -> str:

@@ -139,7 +139,7 @@ def text_reading(delimiter: Delimiter = None, encoding: Encoding = None, null_va
     return _make_read_options(delimiter=delimiter, encoding=encoding, null_value=null_value)
 
 
-def reading(
+def make_reading(
     delimiter: Delimiter = None, encoding: Encoding = None, null_value: NullValues = None, sql: Sql = None,
     table: TableName = None, rows_are_rows: RowsAreRows = False,
 ) -> Any:  # fmt: skip
@@ -161,7 +161,7 @@ def large_reading(
     )  # fmt: skip
 
 
-def measuring(
+def make_measuring(
     learners: Learners = None, measures: Measures = None, weights: Weights = "1,1,1", targets: Targets = None,
     range_queries: RangeCount = 1000, range_sanity: RangeSanity = "1", range_cells: RangeCells = None,
 ) -> Any:  # fmt: skip
@@ -169,13 +169,13 @@ def measuring(
     from sklar.lab.metrics.ranges import RangeWorkload  # not at import time: it loads numpy
 
     return {
-        "learners": "all" if learners == "all" else words(learners), "measures": words(measures),
-        "targets": words(targets), "weights": numbers(weights, "--weights", "1,1,1"),
+        "learners": "all" if learners == "all" else parse_words(learners), "measures": parse_words(measures),
+        "targets": parse_words(targets), "weights": parse_numbers(weights, "--weights", "1,1,1"),
         "ranges": RangeWorkload(queries=range_queries, sanity=range_sanity, cells=range_cells),
     }  # fmt: skip
 
 
-def numbers(
+def parse_numbers(
     text: str | None, option: str, example: str = "0.5,1,3", kind: Callable[[str], Any] = float
 ) -> list[Any] | None:
     """Parse comma-separated numbers; None without a text."""
@@ -185,7 +185,7 @@ def numbers(
         raise typer.BadParameter(f"write numbers as {example}; got {text!r}", param_hint=option) from None
 
 
-def words(text: str | None) -> list[str] | None:
+def parse_words(text: str | None) -> list[str] | None:
     """Parse comma-separated words; None without a text."""
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 

@@ -35,7 +35,7 @@ from sklar.lab.intervals import Estimate, hedges_difference, student_quantile, s
 from sklar.methods.registry import find_method
 from sklar.notebook import notebook_bar
 from sklar.pipeline.fit.request import DEFAULT_DELTA, fit_request
-from sklar.pipeline.fit.run import releases
+from sklar.pipeline.fit.run import run_for_releases
 from sklar.pipeline.model import Model
 from sklar.release.measurements import Recorded
 from sklar.sample.rng import generator
@@ -228,7 +228,7 @@ def _partial_fits(schema: Schema, settings: Mapping[str, Any]) -> Source:
     settings = {"read": ReadOptions(threads=1), **settings}  # starting threads takes longer than reading a few rows
 
     def run(table: Any) -> Sequence[Recorded]:
-        found = releases(fit_request(table, schema, **settings), last[0] if last else None)
+        found = run_for_releases(fit_request(table, schema, **settings), last[0] if last else None)
         last[:] = last or [found[-1].label]
         return found
 

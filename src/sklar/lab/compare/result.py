@@ -185,16 +185,16 @@ class Compared:
         return f"<sklar.Compared: {len(self.systems)} systems, {done} of {len(self.rows)} cells succeeded>"
 
     def _repr_html_(self) -> str:
-        parts = [notebook.paragraph(NOTICE)]
+        parts = [notebook.make_paragraph(NOTICE)]
         for epsilon in self.budgets:
             found = {m.name: {s.system: s for s in self.standings(epsilon, m)} for m in self.measures}
             names = list(dict.fromkeys(name for standing in found.values() for name in standing))
             rows = [(name, *(_format_standing(found[m].get(name)) for m in found)) for name in names]
             headings = ("system", *(f"{m.title} ({m.better} is better)" for m in self.measures))
-            parts.append(notebook.paragraph("without a budget" if epsilon is None else f"epsilon {epsilon:g}"))
-            parts.append(notebook.table(headings, rows))
+            parts.append(notebook.make_paragraph("without a budget" if epsilon is None else f"epsilon {epsilon:g}"))
+            parts.append(notebook.make_table(headings, rows))
         failed = [f"{row.cell.system.name}: {row.result.get('reason')}" for row in self.failures]
-        return notebook.card(repr(self)[1:-1], *parts, notebook.bullets(failed))
+        return notebook.make_card(repr(self)[1:-1], *parts, notebook.make_bullets(failed))
 
     @property
     def failures(self) -> tuple[Row, ...]:

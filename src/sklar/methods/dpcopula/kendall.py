@@ -127,7 +127,11 @@ def estimate(evidence: Evidence[KendallOptions]) -> GaussianModel | ReorderedMod
     """Join the margins by the Gaussian copula of the taus; columns are independent where none were measured."""
     measured, ranked, options = MARGINS.estimate(evidence), _rank_margins(evidence), evidence.setting.options
     taus = evidence.measured(TAUS)
-    corr = correlations(taus[0].values, ranked.margins, ranked.ranks, options) if taus else np.eye(len(ranked.margins))
+    corr = (
+        estimate_correlations(taus[0].values, ranked.margins, ranked.ranks, options)
+        if taus
+        else np.eye(len(ranked.margins))
+    )
     model = GaussianModel(margins=ranked.margins, corr=corr, rows_estimate=max(round(measured.rows), 1))
     if options.order == "schema":
         return model
@@ -160,7 +164,7 @@ def tau_noise(feature: TauVector, stage: Allowance, unit: Unit, options: Kendall
     return Noise(kind="laplace", scale=max(noise.scale, feature.size * moved / stage.amount))
 
 
-def correlations(
+def estimate_correlations(
     taus: Floats, margins: tuple[Margin, ...], lookups: tuple[NDArray[np.int32], ...], options: KendallOptions
 ) -> Floats:
     """Return the correlation matrix behind noisy taus."""

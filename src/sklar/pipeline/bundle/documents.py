@@ -45,13 +45,13 @@ SYNTHETIC_NOTE = (
 """Description of sampled rows in metadata."""
 
 
-def documents(stored: Stored) -> dict[str, bytes]:
+def make_documents(stored: Stored) -> dict[str, bytes]:
     """Return the members that are computed from the model alone."""
     return {
         "README.txt": README.encode(),
         "claim.html": claim_page(stored).encode(),
         "claim.json": as_json({"claim": str(stored.claim), **stored.claim.to_dict()}),
-        "dictionary.csv": dictionary(stored.schema).encode(),
+        "dictionary.csv": make_dictionary(stored.schema).encode(),
         "schema.toml": schema_to_toml(stored.schema).encode(),
         "versions.json": as_json(stored.fit.get("versions", {})),
     }
@@ -84,7 +84,7 @@ def _describe_fit_count(count: int) -> str:
     return "its only fit" if count == 1 else f"one of {count} fits"
 
 
-def dictionary(schema: Schema) -> str:
+def make_dictionary(schema: Schema) -> str:
     """Return a CSV with one line per column: kind, facts, values."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
@@ -145,7 +145,7 @@ def synthetic_tables(schema: Schema) -> tuple[SyntheticTable, ...]:
     )
 
 
-def croissant(stored: Stored, name: str, tables: Mapping[str, Checksum]) -> dict[str, Any]:
+def make_croissant(stored: Stored, name: str, tables: Mapping[str, Checksum]) -> dict[str, Any]:
     """Return Croissant metadata of the synthetic rows, which refers to the files of the bundle by name and hash."""
     described = synthetic_tables(stored.schema)
     return {

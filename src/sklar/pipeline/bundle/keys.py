@@ -42,7 +42,7 @@ def make_key(path: str | PathLike[str]) -> tuple[Path, Path]:
     return place, public
 
 
-def signature(manifest: bytes, key: str | PathLike[str]) -> bytes:
+def make_signature(manifest: bytes, key: str | PathLike[str]) -> bytes:
     """Return the signature member of a bundle with this manifest."""
     private = _read_private_key(key)
     record = {

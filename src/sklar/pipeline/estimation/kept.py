@@ -21,7 +21,7 @@ from sklar.errors import OutputError
 from sklar.export.atomic import atomic_file
 from sklar.inference.replicas import Replica
 from sklar.pipeline.estimation.making import Replicas
-from sklar.pipeline.versions import versions
+from sklar.pipeline.versions import list_versions
 
 FORMAT, VERSION = "sklar-replicas", 1
 ENDING = ".replicas"
@@ -30,7 +30,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 def key_of(digest: str, count: int, entropy: int) -> dict[str, Any]:
     """Return what replicas depend on: the model, the seed, their number and the software versions."""
-    made = {name: versions()[name] for name in ("sklar", "code", "numpy")}
+    made = {name: list_versions()[name] for name in ("sklar", "code", "numpy")}
     return {"format": FORMAT, "version": VERSION, "model": digest, "count": count, "seed": entropy, "made by": made}
 
 

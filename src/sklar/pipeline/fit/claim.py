@@ -15,7 +15,7 @@ from sklar.accounting.claim import RULE_PREFIX, Claim, FactPrice, LedgerTotal, P
 from sklar.accounting.ledger import FitRecord, Ledger, ledger_totals
 from sklar.accounting.unit import Unit
 from sklar.methods.method import Method
-from sklar.pipeline.fit.prices import guaranteed
+from sklar.pipeline.fit.prices import compute_guarantee
 from sklar.schema.persons.person import PERSON_KEY, PERSON_ROWS, PERSON_STATIC, Person
 from sklar.schema.prices import Price
 from sklar.schema.prior import PublicPrior
@@ -90,7 +90,7 @@ def make_claim(
     """
     record, own = records[-1], {fit.id for fit in records}
     earlier = [price for price in schema.prices if price.fit not in own]
-    epsilon, delta = guaranteed(records, budget)
+    epsilon, delta = compute_guarantee(records, budget)
     again = any(fit.repeated for fit in records)
     return Claim(
         method=method.name,

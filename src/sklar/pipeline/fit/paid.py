@@ -189,7 +189,7 @@ def _paid_facts(
         return
     requested = requested_schema(schema)
     options = FactsOptions(marked=requested, label_weight=parts.label_weight, signs=parts.signs)
-    with measured(options, parts.spent, unit, opener, ledger, reading, rest=parts.rest) as (facts, session):
+    with measure_marked_facts(options, parts.spent, unit, opener, ledger, reading, rest=parts.rest) as (facts, session):
         stage = PaidStage(requested=requested, notes=facts.notes, session=session, label_weight=parts.label_weight)
         yield Paid(schema=facts.schema, rest=parts.rest, facts=stage)
 
@@ -260,7 +260,7 @@ def priced_kinds(
 
 
 @contextmanager
-def measured(
+def measure_marked_facts(
     options: FactsOptions,
     budget: Budget,
     unit: Unit,
@@ -287,7 +287,7 @@ def measured(
     ) as session:
         record = session.record
         facts = measure_facts(facts_setting(session.schema, options, record.allowance, record.unit), session.door)
-        found = priced(facts.schema, schema, session.record, budget, ledger, reading, kept)
+        found = add_price(facts.schema, schema, session.record, budget, ledger, reading, kept)
         yield replace(facts, schema=found), session
 
 
@@ -307,7 +307,7 @@ def facts_digest(
     return hashlib.sha256(repr([public.fingerprint, method, budget, unit, version]).encode()).hexdigest()
 
 
-def priced(
+def add_price(
     found: Schema,
     requested: Schema,
     record: FitRecord,

@@ -15,7 +15,7 @@ from sklar.errors import BudgetError, UsageError
 from sklar.methods.facts.fit import FactsOptions, collect_facts, label_threshold, measured_columns
 from sklar.methods.facts.marks import labels_to_pay, must_pay, require_payable
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
-from sklar.pipeline.fit.paid import measured, set_aside
+from sklar.pipeline.fit.paid import measure_marked_facts, set_aside
 from sklar.pipeline.fit.prices import require_addable
 from sklar.pipeline.fit.run import session_opener
 from sklar.pipeline.fit.warnings import warn_of_large_epsilon
@@ -116,7 +116,7 @@ def pay(
     require_addable(facts.prices, unit, book)
     opener = session_opener(data, book, unit, resume=resume, read=options)
     wanted = FactsOptions(marked=facts, keep_listed=keep_listed)
-    with measured(wanted, budget, unit, opener, book, options.assumptions) as (found, session):
+    with measure_marked_facts(wanted, budget, unit, opener, book, options.assumptions) as (found, session):
         warn_of_ledgers(data, book, (session.record,))
     total = fits_total((session.record,))
     path = None if book.path is None else str(book.path)

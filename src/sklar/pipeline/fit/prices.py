@@ -20,7 +20,7 @@ from sklar.schema.prices import Price
 from sklar.schema.table import Schema
 
 
-def guaranteed(records: Sequence[FitRecord], budget: Budget) -> tuple[float, float]:
+def compute_guarantee(records: Sequence[FitRecord], budget: Budget) -> tuple[float, float]:
     """Return the guaranteed (epsilon, delta) of fits that share this budget.
 
     It is the requested budget, unless a lost step had to be measured again and the fits cost more.
@@ -39,7 +39,7 @@ def price_of(
 ) -> Price:
     """Return the price of facts that these fits measured, under the name of the last of them."""
     last = records[-1]
-    epsilon, delta = guaranteed(records, budget)
+    epsilon, delta = compute_guarantee(records, budget)
     return Price(
         fit=last.id,
         ledger="" if ledger.path is None else ledger.header.name,

@@ -39,7 +39,7 @@ from sklar.pipeline.fit.warnings import (
 from sklar.pipeline.inspection import flat_columns
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored
-from sklar.pipeline.versions import versions
+from sklar.pipeline.versions import list_versions
 from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.requests import check_step
 from sklar.private.session import Conditions, Reservation, Session, hold_snapshot, open_session
@@ -124,14 +124,14 @@ def fit(
     bar = None if request.read.progress else notebook_bar("fitting")
     if bar is not None:
         request = dataclasses.replace(request, read=dataclasses.replace(request.read, progress=bar))
-    with fitting(request) as model:
+    with open_fit(request) as model:
         if bar is not None:
             bar.close()
         return model
 
 
 @contextmanager
-def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model]:
+def open_fit(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model]:
     """Fit as `fit` does, in a context: the fit stays open in the ledger until the block ends.
 
     Save the model inside the block: if that fails, as on a full disk, the same fit can be resumed at no further cost.
@@ -152,7 +152,7 @@ def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model
         raise not_accepted(reasons)
 
 
-def releases(request: FitRequest, last: str | None = None, noise: NoiseSource = SYSTEM) -> tuple[Recorded, ...]:
+def run_for_releases(request: FitRequest, last: str | None = None, noise: NoiseSource = SYSTEM) -> tuple[Recorded, ...]:
     """Run a private fit for its releases alone, as an audit does, up to the step labelled `last`; build no model.
 
     Everything released until then is charged, measured and recorded as in any fit.
@@ -386,7 +386,7 @@ def _fit_facts(opened: _Opened, setting: Setting[Any], session: Session, paid: P
         "rows": setting.rows,
         "seed": record.seed,
         "steps": step_costs((*paid.records, record)),
-        "versions": versions(),
+        "versions": list_versions(),
         **_declared(opened.request, setting.prior),
         **({"reading": reading} if (reading := opened.request.read.assumptions) else {}),
         **({} if paid.kinds is None else {"kinds": _record_paid_stage(paid.kinds)}),

@@ -33,7 +33,7 @@ from sklar.pipeline.model_file import Stored, model_members
 from sklar.pipeline.sampling.write import SampleForm, SampleRequest, sample_to_file
 from sklar.pipeline.verify.findings import Check
 from sklar.pipeline.verify.refit import Refit, reading_of, refit
-from sklar.pipeline.versions import versions
+from sklar.pipeline.versions import list_versions
 from sklar.release.measurements import encode_step, hash_line
 from sklar.schema.prices import Price
 
@@ -162,7 +162,7 @@ def _is_record_consistent(stored: Stored, again: Refit) -> bool:
     named = [facts.get("fit", ""), *(one["fit"] for one in bought)]
     known = set(facts) <= FIT_FACTS and all(set(one) <= PAID_FACTS for one in bought)
     made = facts.get("versions", {})
-    plain = all(FIT_NAME.fullmatch(name) for name in named) and set(made) <= set(versions())
+    plain = all(FIT_NAME.fullmatch(name) for name in named) and set(made) <= set(list_versions())
     plain = plain and all(VERSION.fullmatch(str(version)) for version in made.values())
     prior = None if stored.prior is None else stored.prior.digest
     return (
@@ -229,7 +229,7 @@ def versions_hint(stored: Stored) -> str:
 
 def _other_versions(stored: Stored) -> str:
     """Return the versions that differ from those that made the model, as text; empty if none does."""
-    made, here = stored.fit.get("versions"), versions()
+    made, here = stored.fit.get("versions"), list_versions()
     if not isinstance(made, Mapping):
         return "which it does not name"
     return ", ".join(

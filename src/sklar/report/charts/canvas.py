@@ -14,7 +14,7 @@ from os import PathLike, fspath
 from typing import Any, Literal
 
 from sklar.errors import MissingExtraError, UsageError
-from sklar.report.colours import AXIS, INK, PAPER, SOFT, Colour, themed
+from sklar.report.colours import AXIS, INK, PAPER, SOFT, Colour, theme_colour
 
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 ENDINGS = (".svg", ".png")
@@ -143,14 +143,14 @@ def _move_shape(shape: Shape, dx: float, dy: float) -> Shape:
     return replace(shape, x=shape.x + dx, y=shape.y + dy)
 
 
-def rectangle(x0: float, y0: float, x1: float, y1: float) -> tuple[Point, ...]:
+def make_rectangle(x0: float, y0: float, x1: float, y1: float) -> tuple[Point, ...]:
     """Return the four corners, for a piece of a path."""
     return (x0, y0), (x0, y1), (x1, y1), (x1, y0)
 
 
-def outline(x: float, y: float, side: float) -> Path:
+def make_outline(x: float, y: float, side: float) -> Path:
     """Return a square around a picture."""
-    corners = rectangle(x, y, x + side, y + side)
+    corners = make_rectangle(x, y, x + side, y + side)
     return Path(pieces=((*corners, corners[0]),), colour=AXIS)
 
 
@@ -160,7 +160,7 @@ def to_svg(canvas: Canvas, *, inline: bool = False) -> str:
     head = f'{size} role="img" aria-label="{escape(canvas.title)}"' + (f' class="{canvas.role}"' if canvas.role else "")
     body = (f"<style>{canvas.style}</style>" if canvas.style else "") + "".join(map(_to_svg_element, canvas.shapes))
     if inline:
-        return f"<svg {head}>{PAINT.sub(lambda found: found[1] + themed(found[2]), body)}</svg>"
+        return f"<svg {head}>{PAINT.sub(lambda found: found[1] + theme_colour(found[2]), body)}</svg>"
     paper = f'<rect width="100%" height="100%" fill="{PAPER}"/>'
     plain = f'width="{canvas.width:.0f}" height="{canvas.height:.0f}" font-family="{FONT}" font-size="11" fill="{INK}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {head} {plain}>{paper}{body}</svg>\n'

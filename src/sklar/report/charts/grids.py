@@ -10,7 +10,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.errors import UsageError
-from sklar.report.charts.canvas import Canvas, Label, Path, Picture, Shape, outline
+from sklar.report.charts.canvas import Canvas, Label, Path, Picture, Shape, make_outline
 from sklar.report.colours import REAL, SYNTHETIC, Colour, diverge, shade, tint
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def scatter_grid(synthetic: Table, *, real: Table | None = None) -> Canvas:
             else:
                 table, colour = (real, REAL) if real is not None and i > j else (synthetic, SYNTHETIC)
                 shapes.append(_dots(table[beside], table[below], spans[beside], spans[below], colour, x, y))
-            shapes.append(outline(x, y, SIDE))
+            shapes.append(make_outline(x, y, SIDE))
     size = EDGE + len(names) * (SIDE + GAP)
     shapes += [
         Label(x=EDGE + (j + 0.5) * SIDE + j * GAP, y=HEAD + size - EDGE + 12, text=name, anchor="middle")
@@ -151,7 +151,7 @@ def _panels(
         y = PANEL_HEAD + at // across * (PANEL + room + PANEL_HEAD)
         lines = title.split("\n")
         shapes += [
-            Picture(x=x, y=y, width=PANEL, height=PANEL, rows=rows), outline(x, y, PANEL),
+            Picture(x=x, y=y, width=PANEL, height=PANEL, rows=rows), make_outline(x, y, PANEL),
             *(Label(x=x, y=y - 5 - 12 * (len(lines) - 1 - i), text=t, size=9) for i, t in enumerate(lines)),
             *beside(x, y),
         ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sklar.report.charts.canvas import Anchor, Canvas, Dot, Group, Label, Path, Point, Shape, rectangle
+from sklar.report.charts.canvas import Anchor, Canvas, Dot, Group, Label, Path, Point, Shape, make_rectangle
 from sklar.report.colours import AXIS, INK, LINES, PAPER, REAL, SOFT, SYNTHETIC
 
 LETTER = 6.3
@@ -144,7 +144,7 @@ def learning_chart(real: float, synthetic: float, noise: float, span: tuple[floa
     zero = frame.x(0.0)
 
     def bar(value: float, y: float, colour: str) -> Path:
-        return Path(pieces=(rectangle(zero, y, frame.x(value), y + 10),), fill=colour, opacity=0.8)
+        return Path(pieces=(make_rectangle(zero, y, frame.x(value), y + 10),), fill=colour, opacity=0.8)
 
     whisker = ((frame.x(real - noise), 7.0), (frame.x(real + noise), 7.0))
     return Canvas(
@@ -248,7 +248,7 @@ def box_chart(title: str, boxes: Sequence[tuple[str, Sequence[float]]]) -> Canva
         details = f"{name}: median {five[2]:.3g}, quartiles {five[1]:.3g} and {five[3]:.3g}"
         shapes += [
             Path(pieces=whiskers, colour=SYNTHETIC),
-            Path(pieces=(rectangle(first, y - 5, third, y + 5),), colour=SYNTHETIC, fill=SYNTHETIC, opacity=0.4),
+            Path(pieces=(make_rectangle(first, y - 5, third, y + 5),), colour=SYNTHETIC, fill=SYNTHETIC, opacity=0.4),
             Path(pieces=(((middle, y - 5), (middle, y + 5)),), colour=INK, width=1.5, title=details),
             Label(x=frame.left - 6, y=y + 4, text=name, anchor="end"),
         ]

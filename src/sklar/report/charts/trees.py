@@ -36,7 +36,7 @@ def draw_vine(columns: Sequence[str], trees: Sequence[Sequence[Edge]], title: st
     pairs = min(most, PAIRS_ACROSS) * (2 * box + PAIR_GAP + 30) - 30
     width = max(2 * MARGIN + depth * box + (depth - 1) * GAP, 2 * MARGIN + pairs, 560.0)
     shapes: list[Shape] = _draw_heading(title)
-    for edge in sorted(first, key=thickness):
+    for edge in sorted(first, key=compute_thickness):
         shapes += _branch(edge, places, box)
     for column, place in places.items():
         x, y = _place_box(place, box)
@@ -53,7 +53,7 @@ def draw_vine(columns: Sequence[str], trees: Sequence[Sequence[Edge]], title: st
     return Canvas(width=width, height=bottom + MARGIN, title=title, shapes=tuple(shapes))
 
 
-def thickness(edge: Edge) -> float:
+def compute_thickness(edge: Edge) -> float:
     """Return the width of a line, 1 to 9 pixels, by strength, or by |tau| without one."""
     strength = edge.get("strength")
     return 1.0 + 8.0 * min(abs(edge["tau"]) if strength is None else strength, 1.0)
@@ -89,13 +89,13 @@ def _branch(edge: Edge, places: Mapping[str, Placed], box: float) -> list[Shape]
     start, end, turn = y0 + BOX_HEIGHT / 2, y1 + BOX_HEIGHT / 2, x0 + box + 18
     points = ((x0 + box, start), (turn, start), (turn, end), (x1, end))
     return [
-        Path(pieces=(points,), width=thickness(edge), colour=_choose_colour(edge["tau"])),
+        Path(pieces=(points,), width=compute_thickness(edge), colour=_choose_colour(edge["tau"])),
         *_draw_labels(edge, (turn + x1) / 2, end),
     ]
 
 
 def _draw_labels(edge: Edge, x: float, y: float) -> list[Shape]:
-    half = thickness(edge) / 2
+    half = compute_thickness(edge) / 2
     return [
         Label(x=x, y=y - half - 2, text=f"{edge['tau']:+.2f}", size=10, anchor="middle", bold=True),
         Label(x=x, y=y + half + 9, text=edge["family"], size=8.5, anchor="middle", colour=SOFT),
@@ -110,7 +110,7 @@ def _draw_pairs(
     left = len(tree) - DEEPER_PAIRS
     heading = f"Tree {level}: given {given}" + (f" ({left} weaker pairs not drawn)" if left > 0 else "")
     shapes: list[Shape] = [Label(x=MARGIN, y=top + 22, text=heading, bold=True)]
-    shown = sorted(tree, key=thickness, reverse=True)[:DEEPER_PAIRS]
+    shown = sorted(tree, key=compute_thickness, reverse=True)[:DEEPER_PAIRS]
     each = 2 * box + PAIR_GAP + 30
     across = max(int((width - 2 * MARGIN + 30) // each), 1)
     for number, edge in enumerate(shown):
@@ -125,7 +125,11 @@ def _draw_pair(edge: Edge, names: Mapping[str, str], box: float, x: float, y: fl
     room = int((2 * box + PAIR_GAP) / 5.0)
     text = f"given {given}" if len(given) + 6 <= room else f"given {given}"[: room - 1] + "…"
     return [
-        Path(pieces=(((x + box, middle), (right, middle)),), width=thickness(edge), colour=_choose_colour(edge["tau"])),
+        Path(
+            pieces=(((x + box, middle), (right, middle)),),
+            width=compute_thickness(edge),
+            colour=_choose_colour(edge["tau"]),
+        ),
         *_draw_labels(edge, (x + box + right) / 2, middle),
         Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge["first"], edge["first"])),
         Box(x=right, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge["second"], edge["second"])),

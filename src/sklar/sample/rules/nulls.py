@@ -10,7 +10,7 @@ import numpy as np
 
 from sklar.arrays import Ints, Mask
 from sklar.sample.decode import SampledTable, Values, row_count
-from sklar.sample.rules.never import equals
+from sklar.sample.rules.never import find_equal
 from sklar.schema.rules import Together
 from sklar.schema.table import Schema
 
@@ -23,7 +23,7 @@ def together_holds(schema: Schema, rule: Together, table: SampledTable) -> Mask:
 
 def may_be_filled(rule: Together, table: SampledTable) -> Mask:
     """Return the rows where the other columns have the values that the rule requires."""
-    held = (reduce(np.logical_or, (equals(table[name], v) for v in values)) for name, values in rule.wanted)
+    held = (reduce(np.logical_or, (find_equal(table[name], v) for v in values)) for name, values in rule.wanted)
     return reduce(np.logical_and, held, np.ones(row_count(table), bool))
 
 
