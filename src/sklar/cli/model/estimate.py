@@ -16,20 +16,28 @@ from sklar.cli.terminal.progress import row_bar
 def command(
     model: ModelFile,
     question: Annotated[
-        str, typer.Argument(metavar="QUESTION", help='As "mean(income) by sex where age=30..40"; see below.')
+        str, typer.Argument(metavar="QUESTION", help='Such as "mean(income) by sex where age=30..40"; see below.')
     ],
     confidence: Annotated[float, typer.Option("--confidence", help="Coverage of the intervals.")] = 0.95,
     of: Annotated[
-        str, typer.Option("--of", metavar="population|table", help="What is estimated; see docs/inference.md.")
+        str,
+        typer.Option(
+            "--of",
+            metavar="population|table",
+            help="Estimate the population or the private table; see docs/inference.md.",
+        ),
     ] = "population",
-    replicas: Annotated[int, typer.Option("--replicas", help="Number; cached in MODEL.replicas.")] = 20,
+    replicas: Annotated[
+        int, typer.Option("--replicas", help="Number of replicas of the fit; they are cached in MODEL.replicas.")
+    ] = 20,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the replicas.")] = 0,
     json: Json = False,
 ) -> None:
     """Estimate a statistic with error bars, at no privacy cost.
 
-    A statistic of columns, then `by COLUMN` for groups and `where COLUMN=VALUE and ...` for conditions, both optional:
-    share, mean, total, median, quantile, difference (between two groups), correlation, linear and logistic.
+    A question is a statistic of columns, optionally followed by `by COLUMN` (groups) and `where COLUMN=VALUE and ...`
+    (conditions). Statistics: share, mean, total, median, quantile, difference (between two groups), correlation,
+    linear and logistic.
 
     \b
     Example:
@@ -54,7 +62,7 @@ def command(
     headings = ["group", "term", "value", "low", "high", f"effective {unit}"]
     show.print_line(f"{answers[0].name}, {confidence:.4g} intervals for the {of}:")
     rows = [
-        [x.group, x.term, show.format_number(x.value), show.format_number(x.low), show.format_number(x.high), x.worth]
+        [x.group, x.term, *(show.format_number(number) for number in (x.value, x.low, x.high)), x.effective_rows]
         for x in answers
     ]
     kept = [i for i in range(len(headings)) if i == 2 or any(row[i] is not None for row in rows)]
