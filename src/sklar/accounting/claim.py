@@ -260,7 +260,7 @@ class Claim:
     def __str__(self) -> str:
         basis = (text if sentence else f"{label}: {text}." for label, text, sentence in self._list_basis())
         version = [f"Sklar {self.version}."] if self.guarantee else []
-        return " ".join([self.summary, *basis, *version])
+        return "\n".join([self.summary, *basis, *version])
 
     def _repr_html_(self) -> str:
         return notebook.make_card(
@@ -310,7 +310,7 @@ class Claim:
         whom = "with as without any single person" if add else "whoever stands in any one person's place"
         rest = "" if self.complete else ", apart from what those facts give away"
         return (
-            f"Whatever anyone concludes from the model, or from any number of rows sampled from it, is at most "
+            f"Any conclusion that anyone draws from the model, or from any number of rows sampled from it, is at most "
             f"exp({format_bound(self.epsilon, 4)}) times as likely{added}, {whom}{rest}."
         )
 

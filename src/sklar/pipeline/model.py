@@ -72,7 +72,7 @@ class Model:
 
     @property
     def claim(self) -> Claim:
-        """The privacy claim; `str(model.claim)` is one paragraph of text."""
+        """The privacy claim: `print(model.claim)` shows a paragraph, and a line for each fact that it rests on."""
         return self._stored.claim
 
     @property
@@ -509,7 +509,7 @@ class Model:
         from sklar.pipeline.accept import check_held_out, read_criteria, unmet_criteria
 
         if not self.fit_facts.get("check_share"):
-            raise UsageError("no tables were held back to check this model: fit with check_share, as 0.05")
+            raise UsageError("no tables were held back to check this model: fit with check_share, such as 0.05")
         return unmet_criteria(check_held_out(self._stored.fitted), read_criteria(criteria))
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:

@@ -66,6 +66,10 @@ class Ledger:
         """Open an existing ledger file for writing, after verifying all of it."""
         return cls(FileJournal(resolve_path(path)))
 
+    def __repr__(self) -> str:
+        fits = "1 fit" if len(self.fits) == 1 else f"{len(self.fits)} fits"
+        return f"<sklar.Ledger of '{self.header.name}': {fits}; left is {describe_left(self.header, self.fits)}>"
+
     def _repr_html_(self) -> str:
         return ledger_card(self.header, self.fits)
 
