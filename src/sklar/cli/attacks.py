@@ -40,19 +40,22 @@ def attack_table(
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help="membership, copies, singling-out, linkability, attribute or all.")
     ],
-    real: Annotated[str, typer.Argument(metavar="REAL", help="The real table that was learned from.")],
+    real: Annotated[str, typer.Argument(metavar="REAL", help="The real table from which the synthetic one was made.")],
     synthetic: Annotated[str, typer.Argument(metavar="SYNTHETIC", help="The synthetic table.")],
     schema: SchemaFile,
     holdout: Annotated[
         str | None, typer.Option("--holdout", metavar="FILE", help="Real rows that the synthesizer never saw.")
     ] = None,
     sensitive: Annotated[
-        list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="For attribute; repeatable.")
+        list[str] | None,
+        typer.Option("--sensitive", metavar="COLUMN", help="Column that the attack attribute guesses; repeatable."),
     ] = None,
     targets: Annotated[int | None, typer.Option("--targets", help="Number of rows of each kind to attack.")] = None,
-    iterations: Annotated[int | None, typer.Option("--iterations", help="For membership: number of games.")] = None,
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", help="Number of games of the attack membership.")
+    ] = None,
     distance: Annotated[
-        str | None, typer.Option("--distance", help="For membership: hamming, euclidean or both.")
+        str | None, typer.Option("--distance", help="Distance of the attack membership: hamming, euclidean or both.")
     ] = None,
     report: Report = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of targets, subsamples and ties.")] = 0,
@@ -125,7 +128,9 @@ def show_attack(found: Attack) -> None:
 @shared_options(read=text_reading)
 def attack_method(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="shadow (membership) or attribute.")],
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="See `sklar methods`; or a peer's name.")],
+    method: Annotated[
+        str, typer.Argument(metavar="METHOD", help="Method to attack (see `sklar methods`), or the name of a peer.")
+    ],
     real: Annotated[str, typer.Argument(metavar="REAL", help="The real table whose rows are sampled.")],
     schema: SchemaFile,
     epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Epsilon of the method's fits.")] = None,
@@ -146,20 +151,23 @@ def attack_method(
     features: Annotated[
         str | None,
         typer.Option(
-            "--features", metavar="NAMES", help="For shadow: naive, histogram, correlation, ensemble, closest."
+            "--features",
+            metavar="NAMES",
+            help="Feature sets of shadow: naive, histogram, correlation, ensemble, closest.",
         ),
     ] = None,
     classifier: Annotated[
-        str | None, typer.Option("--classifier", help="For shadow: forest, plain-forest, logistic, neighbors or svc.")
+        str | None,
+        typer.Option("--classifier", help="Classifier of shadow: forest, plain-forest, logistic, neighbors or svc."),
     ] = None,
     published: Annotated[
-        bool, typer.Option("--published", help="For shadow: the published attacker, without our additions.")
+        bool, typer.Option("--published", help="Use the published shadow attacker, without our additions.")
     ] = False,
     iterations: Annotated[int | None, typer.Option("--iterations", help="Number of games.")] = None,
     profile: Annotated[str, typer.Option("--profile", help="Sizes of the games: paper or quick.")] = "paper",
     state: Annotated[
         str | None,
-        typer.Option("--state", metavar="DIR", help="Stores finished parts, to resume; default: REAL.attack."),
+        typer.Option("--state", metavar="DIR", help="Folder for finished parts, to resume from; default: REAL.attack."),
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", help="Number of processes.")] = None,
     report: Report = None,

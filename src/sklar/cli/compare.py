@@ -49,14 +49,21 @@ def command(
         typer.Option("--peer", metavar="NAME=COMMAND", help="External command, see docs/compare.md; repeatable."),
     ] = None,
     metrics: Annotated[
-        str | None, typer.Option("--metrics", help="As tvd2,mcc,g_epsilon_plus, or all; default: quick ones.")
+        str | None,
+        typer.Option(
+            "--metrics", help="Metrics to compute, such as tvd2,mcc,g_epsilon_plus, or all; default: the quick ones."
+        ),
     ] = None,
-    attacks: Annotated[str | None, typer.Option("--attacks", help="As membership,copies; default: none.")] = None,
+    attacks: Annotated[
+        str | None, typer.Option("--attacks", help="Attacks to run, such as membership,copies; default: none.")
+    ] = None,
     rows: Annotated[
         int | None, typer.Option("--rows", "-n", help="Synthetic rows; default: the number of training rows.")
     ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Worker processes; default: one per core.")] = None,
-    timeout: Annotated[float | None, typer.Option("--timeout", help="Time limit of a cell in seconds.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", help="Time limit in seconds of a cell: one system, epsilon and fold.")
+    ] = None,
     peer_timeout: Annotated[float, typer.Option("--peer-timeout", help="Time limit of a peer in seconds.")] = 3600.0,
     peer_memory: Annotated[
         float | None, typer.Option("--peer-memory", help="Memory limit of a peer in gigabytes.")
@@ -85,10 +92,10 @@ def command(
     require_data(file, read)
     with step_bar("comparing") as progress:
         found = compare(
-            file, schema, read_methods(methods, option), parse_numbers(epsilons, "--epsilons") or (), folds, target=target,
-            peers=read_peers(peer), metrics=parse_words(metrics), attacks=parse_words(attacks) or (), delta=delta, rows=rows,
-            output=output, jobs=jobs, seed=seed, timeout=timeout, peer_timeout=peer_timeout, peer_memory=peer_memory,
-            retry=retry, progress=progress, read=read, **wanted,
+            file, schema, read_methods(methods, option), parse_numbers(epsilons, "--epsilons") or (), folds,
+            target=target, peers=read_peers(peer), metrics=parse_words(metrics), attacks=parse_words(attacks) or (),
+            delta=delta, rows=rows, output=output, jobs=jobs, seed=seed, timeout=timeout,
+            peer_timeout=peer_timeout, peer_memory=peer_memory, retry=retry, progress=progress, read=read, **wanted,
         )  # fmt: skip
     if json:
         show.as_json(found.to_dict())

@@ -54,19 +54,24 @@ def command(
         list[str] | None,
         typer.Option("--model", metavar="FILE", help="Model file whose claim is shown; one per table."),
     ] = None,
-    folds: Annotated[int, typer.Option("--folds", help="Folds of the real table, without a hold-out.")] = 3,
+    folds: Annotated[
+        int, typer.Option("--folds", help="Number of folds of the real table, if no hold-out is given.")
+    ] = 3,
     attacks: Annotated[
         str | None,
         typer.Option("--attacks", help="Attacks to report: membership,copies,singling-out,linkability,attribute."),
     ] = None,
     sensitive: Annotated[
-        list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="For the attack attribute; repeatable.")
+        list[str] | None,
+        typer.Option("--sensitive", metavar="COLUMN", help="Column that the attack attribute guesses; repeatable."),
     ] = None,
     keys: Annotated[
-        str | None, typer.Option("--keys", metavar="A,B", help="Columns an intruder knows, for disclosure.")
+        str | None,
+        typer.Option("--keys", metavar="A,B", help="Columns that an intruder knows, for the disclosure metrics."),
     ] = None,
     by: Annotated[
-        list[str] | None, typer.Option("--by", metavar="COLUMN", help="Also report errors by its values; repeatable.")
+        list[str] | None,
+        typer.Option("--by", metavar="COLUMN", help="Also report errors for each value of this column; repeatable."),
     ] = None,
     query_budget: Annotated[
         str,
@@ -132,7 +137,7 @@ def _queries_alone(
     read: Any,
     json: bool,
 ) -> None:
-    """Evaluate binary tables."""
+    """Evaluate the counting queries of binary tables."""
     from sklar.lab.binary import evaluate_binary
 
     given = [name for name, value in idle.items() if value is not None]
@@ -216,7 +221,7 @@ def show_queries(queries: QueryProfiles, name: str = "queries") -> None:
     """Print the errors of counting queries."""
     found = [(one, one.answered[0].lines) for one in queries.sets]
     rows = [[f.name, f"{f.queries:,}", *(f"{x.average:,.0f} / {x.largest:,.0f}" for x in lines)] for f, lines in found]
-    show.print_table([name, "number", "95%", "99%", "100% (average / largest error, rows)"], rows)
+    show.print_table([name, "number", "95%", "99%", "100% (average / largest error in rows)"], rows)
 
 
 def _column_line(one: ColumnSummary) -> list[str]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @shared_options(fit=fit_settings, read=large_reading)
 def command(
     schema: SchemaFile,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The model file, as people.sklar.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Output file, such as people.sklar.")],
     file: DataFile = None,
     force: Force = False,
     *,

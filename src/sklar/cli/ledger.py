@@ -27,14 +27,16 @@ def create(
     name: Annotated[str, typer.Option("--name", help="Name of the dataset; do not derive it from the rows.")],
     epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Cap on the total of all fits.")] = None,
     delta: Annotated[float | None, typer.Option("--delta", help="Delta of the cap; 0 for pure epsilon.")] = None,
-    neighbours: Annotated[str, typer.Option("--neighbours", help="add-remove or replace.")] = "add-remove",
+    neighbours: Annotated[
+        str, typer.Option("--neighbours", help="Neighbouring tables: add-remove or replace.")
+    ] = "add-remove",
     set_aside: Annotated[
         float | None,
         typer.Option("--set-aside", metavar="DELTA", help="Part of the cap's delta kept for finding labels."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Create a ledger for one dataset, with a cap on the total of all fits.
+    """Create a ledger that caps all fits of a dataset.
 
     \b
     Example:
@@ -58,7 +60,7 @@ def show_ledger(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show what was spent and what is left: the largest epsilon of one more fit.
+    """Show what was spent and what one more fit may spend.
 
     \b
     Example:

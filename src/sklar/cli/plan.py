@@ -34,16 +34,19 @@ def command(
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", "-e", help="Privacy budget, or several to compare: 0.5,1,3.")
     ] = None,
-    rows: Annotated[int, typer.Option("--rows", help="A guess at the number of rows.")] = 10_000,
+    rows: Annotated[int, typer.Option("--rows", help="Guessed number of rows; the file is not read.")] = 10_000,
     persons: Annotated[
-        int | None, typer.Option("--persons", help="A guess at the number of persons whose rows share one vote.")
+        int | None, typer.Option("--persons", help="Guessed number of persons, if the rows of a person share one vote.")
     ] = None,
     want: Annotated[
         str | None, typer.Option("--want", help='Find the epsilon for "shares within 0.01" or "nulls under 2% seen".')
     ] = None,
     target: Target = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the curve as .html, .svg or .png.")
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the curve of accuracy over epsilon as .html, .svg or .png."
+        ),
     ] = None,
     delta: Delta = 1e-9,
     rho: Rho = None,

@@ -14,15 +14,20 @@ from sklar.cli.terminal.options import Json, ModelFile
 @guard_command
 def make_bundle(
     model: ModelFile,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The bundle, as people.release.zip.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Output file, such as people.release.zip.")
+    ],
     rows: Annotated[int | None, typer.Option("--rows", "-n", help="Synthetic rows to draw.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the rows; published with them.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the rows; it is published with them.")] = 0,
     ledger: Annotated[
         str | None, typer.Option("--ledger", metavar="FILE", help="The ledger of the fit; an extract is included.")
     ] = None,
-    sign: Annotated[str | None, typer.Option("--sign", metavar="KEY", help="A private key of `sklar key`.")] = None,
+    sign: Annotated[
+        str | None, typer.Option("--sign", metavar="KEY", help="Sign with this private key, made by `sklar key`.")
+    ] = None,
     report: Annotated[
-        str | None, typer.Option("--report", metavar="FILE", help="The public report, to be included.")
+        str | None,
+        typer.Option("--report", metavar="FILE", help="The public report to include, made by `sklar report`."),
     ] = None,
     page: Annotated[
         bool, typer.Option("--page", help="Include the release as one interactive page; that takes about a minute.")

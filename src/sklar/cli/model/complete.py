@@ -62,7 +62,10 @@ def command(
     rows = sum(table.num_rows for table in tables.values())
     facts = {"tables": {name: _facts(found[name]) for name in files}} if two else _facts(found)
     data = {"output": output, "rows": rows, **facts}
-    text = f"{rows:,} completed rows are in {output}. Cells are given or depend on given ones: keep them as private."
+    text = (
+        f"{rows:,} completed rows are in {output}. Their cells are given or depend on given cells: protect the file "
+        "like the input."
+    )
     show.print_result(json, data, text)
 
 

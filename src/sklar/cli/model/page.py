@@ -18,16 +18,18 @@ def command(
     model: ModelFile,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The page; default: beside the model, *.page.html."),
+        typer.Option("--output", "-o", metavar="FILE", help="Output file; default: beside the model, *.page.html."),
     ] = None,
     questions: Annotated[
         list[str] | None,
-        typer.Option("--ask", metavar="QUESTION", help="A further question to answer in it; repeatable."),
+        typer.Option("--ask", metavar="QUESTION", help="A further question to answer in the page; repeatable."),
     ] = None,
     ledger: Annotated[
         str | None, typer.Option("--ledger", metavar="FILE", help="The ledger of the fit; an extract is included.")
     ] = None,
-    sign: Annotated[str | None, typer.Option("--sign", metavar="KEY", help="A private key of `sklar key`.")] = None,
+    sign: Annotated[
+        str | None, typer.Option("--sign", metavar="KEY", help="Sign with this private key, made by `sklar key`.")
+    ] = None,
     name: Annotated[str | None, typer.Option("--name", help="Name of the release.")] = None,
     json: Json = False,
 ) -> None:

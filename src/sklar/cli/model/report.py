@@ -16,7 +16,7 @@ def command(
     model: ModelFile,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The page; default: beside the model, *.public.html."),
+        typer.Option("--output", "-o", metavar="FILE", help="Output file; default: beside the model, *.public.html."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -36,7 +36,9 @@ def command(
             "or a database URL; for two tables FOLDER/, a .duckdb file or a database URL.",
         ),
     ],
-    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Default: about the rows of the table.")] = None,
+    rows: Annotated[
+        int | None, typer.Option("--rows", "-n", help="Number of rows; default: about that of the table.")
+    ] = None,
     seed: Seed = None,
     given: Annotated[
         list[str] | None,
@@ -49,19 +51,32 @@ def command(
     ] = None,
     persons: Annotated[bool, typer.Option("--persons", help="Draw -n whole persons, for longitudinal data.")] = False,
     iid: Annotated[
-        bool, typer.Option("--iid", help="Independent rows, as samples of over a million always are.")
+        bool,
+        typer.Option(
+            "--iid",
+            help="Draw rows independently. Samples of over a million rows always are; smaller ones are spread evenly.",
+        ),
     ] = False,
     binary: Annotated[
         bool,
-        typer.Option("--binary", help="dpc's binary table: zeros and ones, a column for each value, as race=White."),
+        typer.Option(
+            "--binary", help="Write zeros and ones, a column for each value, such as race=White (methods dpc and cop)."
+        ),
     ] = False,
     implicates: Annotated[
-        int | None, typer.Option("--implicates", metavar="M", help="M tables from replicas, as out-01.csv; see docs.")
+        int | None,
+        typer.Option(
+            "--implicates",
+            metavar="M",
+            help="Write M tables, each from its own replica, as out-01.csv, out-02.csv, ...; see docs/inference.md.",
+        ),
     ] = None,
     fill: Annotated[
         list[str] | None,
         typer.Option(
-            "--fill", metavar="COLUMN=PATTERN", help="Random texts in an unmodelled column; `null` for nulls in all."
+            "--fill",
+            metavar="COLUMN=PATTERN",
+            help="Fill an unmodelled column with random texts; `null` fills all of them with nulls.",
         ),
     ] = None,
     safe_csv: SafeCsv = False,
@@ -110,11 +125,11 @@ def command(
                 output, rows, seed=seed, given=conditions, workers=workers, part_rows=part_rows, written=written
             )
         else:
-            asked = SampleRequest(
+            request = SampleRequest(
                 rows=rows, seed=seed, given=conditions, form=sample_form(iid, binary), fill=_fill(fill), safe=safe_csv,
                 persons=persons, force=force,
             )  # fmt: skip
-            count = sample_to_file(fitted, output, asked, written)
+            count = sample_to_file(fitted, output, request, written)
     if json:
         show.as_json({"output": output, "rows": count, "guarantee": claim.label})
         return

@@ -45,7 +45,9 @@ for name, module in (("draft", schema_draft), ("confirm", schema_confirm), ("pay
 @shared_options(read=make_reading)
 def check(
     schema: Annotated[str, typer.Argument(metavar="TOML", help="The schema.")],
-    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="Data that should have its columns.")] = None,
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="Data that should have the columns of the schema.")
+    ] = None,
     audit: Annotated[
         bool, typer.Option("--audit", help="Show EXACT counts of private rows: how often each value rule fires.")
     ] = False,
@@ -59,7 +61,7 @@ def check(
     read: Any,
     json: Json = False,
 ) -> None:
-    """Check a schema, that a file has its columns, and that a method can be fitted with it.
+    """Check a schema alone, against a file or for a method.
 
     Nothing is spent. Columns whose values cannot be parsed, or are lost, are listed with exact counts of private rows,
     which are for the custodian only. --audit shows such counts for every column, --no-look reads no value.

@@ -43,10 +43,10 @@ def command(
 ) -> None:
     """Confirm a drafted schema, column by column.
 
-    Asks about each column whose facts a draft took from the rows: y (correct, and known without these rows), edit
-    (correct it; also in one line: e lower=0 upper=120), pay (measure bounds or values, paid from the privacy budget),
-    ignore (leave it out), skip, quit. Then about each rule that holds in the rows: yes or no. Answers can be piped in,
-    one per line. Ctrl-C and the end of the input keep the answers so far.
+    There is a question for each column whose facts a draft took from the rows. The answers: y (correct, and known
+    without these rows), edit (correct it; also in one line: e lower=0 upper=120), pay (measure bounds or values, paid
+    from the privacy budget), ignore (leave it out), skip, quit. Then there is one for each rule that holds in the rows:
+    yes or no. Answers can be piped in, one per line. Ctrl-C and the end of the input keep the answers so far.
 
     \b
     Example:
@@ -119,7 +119,7 @@ class Dialogue:
             return
 
     def _stage(self, question: Question) -> str:
-        """Return the stage in which a question is asked."""
+        """Return the stage to which a question belongs."""
         if question.column in self.schema:
             return "columns"
         return "person" if question.kind == "person" else "rules"

@@ -32,7 +32,12 @@ def command(
     ] = None,
     rows: Annotated[
         int,
-        typer.Option("--rows", "-n", min=1, help="Most rows to guess labels and rules from; bounds are of all rows."),
+        typer.Option(
+            "--rows",
+            "-n",
+            min=1,
+            help="Guess labels and rules from at most this number of rows; bounds are of all rows.",
+        ),
     ] = 100_000,
     preview: Annotated[
         bool, typer.Option("--preview", help="With --json: also how rows are read, for your eyes only.")
@@ -75,7 +80,7 @@ def command(
     show.print_line(draft.guessed)
     show.print_line()
     show.print_line(f"The draft is in {output}. {INTRODUCTION[0]}")
-    show.print_line(f"Next: sklar schema confirm {shlex.quote(output)} --by NAME   (asks about each column)")
+    show.print_line(f"Next: sklar schema confirm {shlex.quote(output)} --by NAME   (a question for each column)")
 
 
 def _as_data(output: str, draft: Any) -> dict[str, Any]:

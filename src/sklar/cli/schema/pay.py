@@ -46,11 +46,12 @@ def command(
     ledger: LedgerFile = None,
     new_ledger: NewLedger = False,
     neighbours: Annotated[
-        str | None, typer.Option("--neighbours", help="add-remove or replace; default: that of the ledger.")
+        str | None,
+        typer.Option("--neighbours", help="Neighbouring tables: add-remove or replace; default: that of the ledger."),
     ] = None,
     rows_per_person: RowsPerPerson = 1,
     rows: Annotated[
-        int | None, typer.Option("--rows", min=1, help="A guess at the number of rows, to show which labels are lost.")
+        int | None, typer.Option("--rows", min=1, help="Guessed number of rows, to show which labels are lost.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show how rare a label may be; nothing is read or paid.")

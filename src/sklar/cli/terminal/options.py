@@ -27,26 +27,34 @@ Epsilon = Annotated[
     float | None, typer.Option("--epsilon", "-e", help="Privacy budget of this fit. It has no default.")
 ]
 Delta = Annotated[float, typer.Option("--delta", help="Delta of (epsilon, delta)-DP; 0 for pure epsilon.")]
-Rho = Annotated[float | None, typer.Option("--rho", help="Budget in zero-concentrated DP, instead of epsilon.")]
-MethodName = Annotated[str | None, typer.Option("--method", "-m", help="See `sklar methods`.")]
-LedgerFile = Annotated[str | None, typer.Option("--ledger", metavar="FILE", help="Default: next to the data.")]
+Rho = Annotated[float | None, typer.Option("--rho", help="Budget in zero-concentrated DP (rho), instead of epsilon.")]
+MethodName = Annotated[
+    str | None, typer.Option("--method", "-m", help="Method to fit; default: vine. See `sklar methods`.")
+]
+LedgerFile = Annotated[
+    str | None, typer.Option("--ledger", metavar="FILE", help="Privacy ledger of the table; default: next to the data.")
+]
 NewLedger = Annotated[bool, typer.Option("--new-ledger", help="Create the ledger of --ledger, without a cap.")]
 NeighboursName = Annotated[
-    str | None, typer.Option("--neighbours", help="add-remove or replace; default: that of the method.")
+    str | None,
+    typer.Option("--neighbours", help="Neighbouring tables: add-remove or replace; default: that of the method."),
 ]
 RowsPerPerson = Annotated[int, typer.Option("--rows-per-person", help="Maximum number of rows of one person.")]
 Target = Annotated[str | None, typer.Option("--target", help="Column that users will predict from the others.")]
 PriorFile = Annotated[
-    str | None, typer.Option("--prior", metavar="FILE", help="A PUBLIC table or model as a prior; it is not protected.")
+    str | None,
+    typer.Option("--prior", metavar="FILE", help="PUBLIC table or model to use as a prior; it is not protected."),
 ]
-PriorBy = Annotated[str, typer.Option("--prior-by", metavar="NAME", help="Who vouches that the prior is public.")]
+PriorBy = Annotated[
+    str, typer.Option("--prior-by", metavar="NAME", help="Name of who vouches that the prior is public.")
+]
 Workload = Annotated[
     list[str] | None,
     typer.Option("--workload", metavar="COLUMNS", help='Columns whose joint counts matter: "region * *"; repeatable.'),
 ]
 NoGuarantee = Annotated[bool, typer.Option("--no-guarantee", help="Required for methods without a guarantee.")]
 CheckShare = Annotated[
-    float, typer.Option("--check-share", help="Share of the budget for tables that only check the model, as 0.05.")
+    float, typer.Option("--check-share", help="Share of the budget for tables that only check the model, such as 0.05.")
 ]
 Accept = Annotated[
     str | None, typer.Option("--accept", metavar="FILE", help="Release only if these criteria (TOML) are met.")
@@ -54,8 +62,10 @@ Accept = Annotated[
 MethodOptions = Annotated[
     list[str] | None, typer.Option("--option", "-O", metavar="KEY=VALUE", help="An option of the method; repeatable.")
 ]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="For a text file; default: as in its header.")]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="For a text file; default: UTF-8.")]
+Delimiter = Annotated[
+    str | None, typer.Option("--delimiter", help="Delimiter of a text file; default: found in its header.")
+]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of a text file; default: UTF-8.")]
 NullValues = Annotated[
     list[str] | None, typer.Option("--null-value", metavar="TEXT", help="Text that means null; repeatable.")
 ]
@@ -65,7 +75,11 @@ TableName = Annotated[
 ]
 CountsPlace = Annotated[
     str | None,
-    typer.Option("--counts", metavar="PLACE", help="Where a database is counted: here (default) or database."),
+    typer.Option(
+        "--counts",
+        metavar="PLACE",
+        help="Where the tables of a database are counted: here (default) or in the database.",
+    ),
 ]
 RowsAreRows = Annotated[
     bool,
@@ -87,21 +101,24 @@ Learners = Annotated[
     str | None,
     typer.Option(
         "--learners",
-        help="boosting,forest,linear,svc,tree,xgboost or all, for learning and G_eps+; default: quick ones.",
+        help="Learners of learning and G_eps+: boosting,forest,linear,svc,tree,xgboost or all; default: quick ones.",
     ),
 ]
 Measures = Annotated[
-    str | None, typer.Option("--measures", help="For G_eps+: accuracy,f1,auc,mcc,r2; default: all but mcc.")
+    str | None, typer.Option("--measures", help="Measures of G_eps+: accuracy,f1,auc,mcc,r2; default: all but mcc.")
 ]
-Weights = Annotated[str, typer.Option("--weights", help="alpha,beta,gamma of G_eps+.")]
+Weights = Annotated[str, typer.Option("--weights", help="Weights alpha,beta,gamma of G_eps+.")]
 Targets = Annotated[
     str | None,
     typer.Option("--targets", metavar="A,B", help="Columns that G_eps+ predicts; default: the target, or all."),
 ]
 RangeCount = Annotated[int, typer.Option("--range-queries", help="Number of random range queries (Li et al. 2014).")]
-RangeSanity = Annotated[str, typer.Option("--range-sanity", help="Their sanity bound s: rows, or a share as 0.05%.")]
+RangeSanity = Annotated[
+    str, typer.Option("--range-sanity", help="Sanity bound s of range queries: rows, or a share as 0.05%.")
+]
 RangeCells = Annotated[
-    float | None, typer.Option("--range-cells", help="Their fixed size, the product of all widths; default: any.")
+    float | None,
+    typer.Option("--range-cells", help="Fixed size of range queries (product of all widths in cells); default: any."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
