@@ -297,7 +297,7 @@ def test_counts_of_two_tables_in_a_database_are_streamed_in_words() -> None:
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no table 'c'"):
         counts({"p": made(5)["p"]}, "parent: kind")
-    with pytest.raises(SourceError, match="just one file called p"):
+    with pytest.raises(SourceError, match="exactly one file called p"):
         counts(tmp_path, "parent: kind")
 
 

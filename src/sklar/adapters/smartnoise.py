@@ -62,7 +62,7 @@ class Synthesizer:
             more: `ledger`, and options of the method. `verbose` has no effect.
         """
         if epsilon is None:
-            raise UsageError("epsilon has no default: choose it, as epsilon=1.0")
+            raise UsageError("epsilon has no default: choose it, such as epsilon=1.0")
         more.pop("verbose", None)
         method = None if synth is None or synth.lower() in SMARTNOISE_NAMES else synth
         return cls(epsilon, method=method, delta=DEFAULT_DELTA if delta is None else delta, **more)

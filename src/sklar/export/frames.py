@@ -71,7 +71,7 @@ def _stated_types(types: Any) -> Like:
         raise MissingExtraError("types of pandas need pandas: pip install pandas") from None
     except TypeError:
         raise UsageError(
-            'like must be a data frame, or pandas types by column, as df.dtypes or {"age": "int8"}'
+            'like must be a data frame, or pandas types by column, such as df.dtypes or {"age": "int8"}'
         ) from None
     return Like(form="pandas", types={name: _without_labels(dtype) for name, dtype in stated.items()})
 
@@ -128,7 +128,9 @@ def fill_unmodelled(table: pa.Table, schema: Schema, fill: Fill, *, like: Any, s
     others = [] if like is None else [name for name in read_like(like).types if name not in schema]
     unmodelled = [name for name, column in schema.items() if not column.modelled] + others
     if isinstance(fill, str) and fill != "null":
-        raise UsageError('fill must be "null", or a pattern per column, as fill={"email": "[a-z]{8}@example\\.org"}')
+        raise UsageError(
+            'fill must be "null", or a pattern per column, such as fill={"email": "[a-z]{8}@example\\.org"}'
+        )
     absent = [name for name in unmodelled if name not in table.column_names]
     wanted: Mapping[str, str | None] = dict.fromkeys(absent) if isinstance(fill, str) else fill
     unknown = [name for name in wanted if name not in unmodelled]

@@ -159,7 +159,9 @@ def _make_list_condition(name: str, column: Column, listed: Iterable[Any], allow
 
 def _make_range_condition(name: str, column: Column, wanted: tuple[Any, ...], allowed: Mask) -> Condition:
     if len(wanted) != 2:
-        raise UsageError(f"given: a range for '{name}' has two ends, as (low, high); use a list for several values.")
+        raise UsageError(
+            f"given: a range for '{name}' has two ends, such as (low, high); use a list for several values."
+        )
     if isinstance(column, Ordinal):
         first, last = (column.values.index(as_label(name, column, end, listed_only=True)) for end in wanted)
         if first > last:
@@ -259,7 +261,7 @@ def _parse_tick(name: str, column: Datetime, value: Any, *, round_up: bool) -> i
     try:
         timestamp = parse_time(value) if isinstance(value, str) else _to_timestamp(value)
     except (TypeError, ValueError):
-        problem = f"given: '{name}' takes dates or times without a zone, as 2024-12-31; got {value!r}."
+        problem = f"given: '{name}' takes dates or times without a zone, such as 2024-12-31; got {value!r}."
         raise UsageError(problem) from None
     micros, unit = (timestamp - EPOCH) // timedelta(microseconds=1), RESOLUTIONS[column.resolution]
     return -(-micros // unit) if round_up else micros // unit
@@ -320,7 +322,7 @@ def parse_given(schema: Schema, texts: Iterable[str]) -> dict[str, Any]:
             raise UsageError(f"given: write a condition as column=value; got {text!r}.")
         _require_condition_column(schema, columns, name)
         if name in given:
-            raise UsageError(f"given: '{name}' is given twice; separate alternatives by commas, as {name}=a,b.")
+            raise UsageError(f"given: '{name}' is given twice; separate alternatives by commas, such as {name}=a,b.")
         given[name] = _parse_text(name, columns[name], value)
     return given
 

@@ -34,7 +34,7 @@ from sklar.schema.table import Schema
 MAX_PERSON_DRAWS = 8
 """Times that a person is drawn whose rules allow no next row; then its rows end there. This is rare."""
 EXTRA_PERSONS = 1.02
-"""Factor on the expected number of persons for a number of rows."""
+"""Factor on the expected number of persons for a number of rows, so that rarely a second draw is needed."""
 TRANSITION_EFFORT = Effort(particles=64, searches=(256,))
 """Effort for each next row. On a simulated panel 256 particles took 3.5 times as long and made tables of neighbouring
 rows 9% more accurate, those of single rows no more; none of 159 rows not found among 256 was found among 4,096."""

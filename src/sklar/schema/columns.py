@@ -178,7 +178,7 @@ class Labels(Column):
     def faults(self) -> list[str]:
         faults = Column.faults(self)
         if isinstance(self.values, str):
-            return [*faults, 'values must be a list of labels, as ["F", "M"]']
+            return [*faults, 'values must be a list of labels, such as ["F", "M"]']
         if not self.values:
             return [*faults, f"values must list at least one label{self.unlisted}"]
         if not (self.integer_labels or all(type(v) is str for v in self.values)):
@@ -240,7 +240,7 @@ class Category(Labels):
             return ["give levels or parents, not both"]
         rising = all(type(x) is int and x > 0 for x in self.levels) and sorted(set(self.levels)) == list(self.levels)
         if not rising:
-            return ["levels must be lengths of prefixes, whole numbers that increase, as [1, 3]"]
+            return ["levels must be lengths of prefixes, whole numbers that increase, such as [1, 3]"]
         return _parent_faults([str(value) for value in self.values], dict(self.parents)) if self.parents else []
 
 
@@ -262,7 +262,7 @@ def _parent_faults(labels: Sequence[str], parents: Mapping[str, str]) -> list[st
     strange = [child for child in parents if child not in known]
     faults += [f"parents lists '{child}', which is neither a label nor a parent" for child in strange][:3]
     circle = next((child for child in parents if _ancestors(child, parents)[-1] in parents), None)
-    return faults + ([f"the parents of '{circle}' go round in a circle"] if circle is not None else [])
+    return faults + ([f"the parents of '{circle}' form a cycle"] if circle is not None else [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +308,7 @@ class Boolean(Column):
         same = len({type(word) for word in self.spelling}) == 1 and type(self.spelling[0]) in (str, int)
         pair = tuple(str(word).lower() for word in self.spelling)
         if self.spelling and not (same and pair in SPELLINGS):
-            faults.append('spelling is how false and true are written, as ["no", "yes"], ["F", "T"] or [0, 1]')
+            faults.append('spelling is how false and true are written, such as ["no", "yes"], ["F", "T"] or [0, 1]')
         return faults
 
 
@@ -360,7 +360,7 @@ class Unknown(Column):
 
 
 ANY_LABEL = "(any)"
-"""Stands in for the values of a category that are yet to be measured."""
+"""Placeholder for the values of a category that are yet to be measured."""
 
 
 def parse_truth(word: object) -> bool | None:

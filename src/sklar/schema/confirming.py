@@ -19,7 +19,7 @@ MEASURABLE = ("lower", "upper", "values", "nullable")
 KEPT_WITH_KIND = ("lower", "upper", "values", "other", "nullable")
 """Facts that are kept when the kind changes, if the new kind has them; grids and formats are not."""
 SHOWN_LABELS = 8
-"""Most labels that the description of a column lists."""
+"""Maximum number of labels that the description of a column lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +33,11 @@ class Confirmation:
         object.__setattr__(self, "facts", tuple(self.facts))
 
     def faults(self) -> list[str]:
-        """List all faults of it."""
+        """List all faults of the confirmation."""
         named = isinstance(self.by, str) and self.by.strip() and self.by.isprintable() and len(self.by) <= 200
         faults = [] if named else ["by must name a person, in one line"]
         if not all(isinstance(fact, str) and "." in fact for fact in self.facts):
-            faults.append('facts must be a list of texts, as ["age.lower", "age.upper"]')
+            faults.append('facts must be a list of texts, such as ["age.lower", "age.upper"]')
         return faults
 
 
@@ -85,7 +85,7 @@ FILLED_WHERE = re.compile(r"`([^`]+)` is not null or ((?:`[^`]+` != [^`]+?)(?: a
 
 
 def describe_rule(rule: Rule) -> str:
-    """Return a rule in words; an expression that a column is filled at some values of another is put as such."""
+    """Return a rule in words, with a plain sentence for expressions that fill a column only at values of another."""
     found = FILLED_WHERE.fullmatch(rule.text) if isinstance(rule, Expression) else None
     if found is None:
         return rule.describe()
@@ -176,6 +176,7 @@ def describe_step(rule: Rule) -> str:
 
 
 def _describe_change(rule: AtMost, column: str, verb: str, otherwise: str) -> str:
+    """Describe how a column changes from row to row, with `verb` ("rises") or `otherwise` ("never falls")."""
     if rule.at_least == rule.at_most:
         return f"{column} {verb} by {rule.at_least} with every row of a person"
     if rule.at_most is None and rule.at_least >= 0:

@@ -262,11 +262,14 @@ class Datetime(Ranged):
             faults.append(f"resolution must be one of {', '.join(RESOLUTIONS)}")
         times = (self.lower, self.upper, *([] if self.missing_value is None else [self.missing_value]))
         if not all(isinstance(t, str) and _is_time(t) for t in times):
-            return [*faults, "lower, upper and missing_value must be ISO dates or times without a zone, as 2024-12-31"]
+            return [
+                *faults,
+                "lower, upper and missing_value must be ISO dates or times without a zone, such as 2024-12-31",
+            ]
         if not parse_time(self.lower) <= parse_time(times[-1]) <= parse_time(self.upper):
             faults.append("lower must not be after upper, and missing_value must lie between them")
         if self.format is not None and not _is_format(self.format):
-            faults.append("format must name at least year, month and day in the letters of strptime, as %d.%m.%Y")
+            faults.append("format must name at least year, month and day in the letters of strptime, such as %d.%m.%Y")
         if self.zone is not None and not is_zone(self.zone):
             faults.append("zone must be the name of a time zone, as Europe/Vienna or UTC")
         parts = () if self.calendar is None else self.calendar

@@ -89,7 +89,7 @@ def _make_read_options(read: ReadOptions | Mapping[str, Any] | None) -> ReadOpti
     if read is None or isinstance(read, ReadOptions):
         return read or ReadOptions()
     if not isinstance(read, Mapping):
-        raise UsageError("read must be a ReadOptions, as sklar.ReadOptions(delimiter=';')")
+        raise UsageError("read must be a ReadOptions, such as sklar.ReadOptions(delimiter=';')")
     known = [f.name for f in fields(ReadOptions)]
     unknown = [name for name in read if name not in known]
     if unknown:

@@ -141,7 +141,7 @@ def tables_from_sdv(
         raise SchemaError(["the metadata have a table without 'columns'"])
     links = {parent: own, child: key}
     faults = [
-        f"'{of}' is the key of '{name}', but not a column of it"
+        f"'{of}' is the key of table '{name}', but no column of it"
         for name, of in links.items()
         if of not in columns[name]
     ]
@@ -367,6 +367,7 @@ def _is_midnight(time: datetime) -> bool:
 
 
 def _keep_if_valid(column: Column | None) -> Column | None:
+    """Return the column, or None if it has faults: its domain then has to be given."""
     return None if column is None or column.faults() else column
 
 

@@ -68,7 +68,7 @@ class ColumnCode:
         return encoder_of(self.column, self.null_values)(array).tolist()
 
     def _known(self, code: Coded, missing: int, *, listed: str = "") -> Coded:
-        """Return the code where there is a value."""
+        """Return SQL for a code that is `missing` where the column is null."""
         nan = f" OR {self.x} = {self.say.nan}" if self.kind in ("real", "single") else ""
         wrong = f"{self.x} IS NULL{nan}{listed}"
         return code.inside(f"CASE WHEN {wrong} THEN {missing} ELSE ", " END")
@@ -111,7 +111,9 @@ class ColumnCode:
 
     def _encode_number(self, column: Integer | Real) -> Coded:
         if self.kind not in ("integer", "real", "single", "decimal"):
-            raise InexactError("numbers that come as text" if self.kind == "text" else "numbers that are moments")
+            raise InexactError(
+                "numbers that come as text" if self.kind == "text" else "numbers that come as timestamps"
+            )
         whole = isinstance(column, Integer)
         starts = column.grid.starts if whole else column.grid.starts.astype(np.float64)
         value = self._whole() if whole else self._cast_to_double()
@@ -158,9 +160,9 @@ class ColumnCode:
 
     def _encode_timestamp(self, column: Datetime) -> Coded:
         if self.kind not in ("date", "moment", "zoned"):
-            raise InexactError("moments that come as text or numbers")
+            raise InexactError("timestamps that come as text or numbers")
         if self.kind == "zoned" and column.zone is not None:
-            raise InexactError("moments with a zone by the clock of another")
+            raise InexactError("timestamps with a time zone in a column with another time zone")
         if null_micros(column.format, self.null_values):
             raise InexactError("moments that stand for null")
         tick = RESOLUTIONS[column.resolution]

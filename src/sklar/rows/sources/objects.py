@@ -28,7 +28,7 @@ NULL, TEXT, BYTES, BOOL, INT, DATE = "null", "large_string", "large_binary", "bo
 NULLS = (NULL, None)
 TIMESTAMP_UNITS = ("s", "ms", "us", "ns")
 TIMES = {"Y": "D", "M": "D", "W": "D", "D": "D", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "us"}
-"""Unit of numpy to the unit it is taken in; finer ones are cut to nanoseconds."""
+"""NumPy time unit to the unit that is used for it; finer units are cut to nanoseconds."""
 MAX_DECIMAL_DIGITS = 38
 """Most digits of a decimal of 128 bits."""
 Kinded = tuple[str, Any]
@@ -70,7 +70,7 @@ def _make_array(kind: str, values: list[Any]) -> Any:
 
 @cache
 def _choose_conversion(kind: type) -> Callable[[Any], Kinded]:
-    """Return the conversion of values of this type."""
+    """Return the function that converts values of this type to a kind and a plain value."""
     if issubclass(kind, np.generic):  # some are derived from Python's numbers and texts
         return _from_numpy
     # The module differs: `pandas._libs.tslibs.timestamps` before pandas 3, `pandas` since.
@@ -177,4 +177,4 @@ KINDS: dict[type, Callable[[Any], Kinded]] = {
     datetime.datetime: _from_datetime,
     datetime.time: _from_time,
 }
-"""Type to how its values, and those of types derived from it, are taken."""
+"""Type to the function that converts its values, and those of types derived from it."""

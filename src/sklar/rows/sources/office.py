@@ -36,7 +36,7 @@ class OfficeFile(ColumnMapping):
 
 
 def _imported(package: str, read: Callable[[str], Columns]) -> Callable[[str], Columns]:
-    """Return the reader, after its library was imported: that it is not installed is another fault than a file's.
+    """Return the reader after importing its library, so that a missing library is not reported as a damaged file.
 
     Its warnings quote cells. They are silenced here, where a file is opened, and not where threads read batches: what
     is silent is so for the whole process.

@@ -22,9 +22,9 @@ ROW_WISE = frozenset(
         "LAMBDA", "OPERATOR", "POSITIONAL_REFERENCE", "STAR", "TYPE",
     }
 )  # fmt: skip
-"""Expressions that look at one row."""
+"""Classes of expressions whose value depends on one row alone."""
 ROW_WISE_MACROS = frozenset({"if", "nullif"})
-"""DuckDB's own macros among them."""
+"""DuckDB's own macros whose value depends on one row alone."""
 PSEUDO_COLUMNS = frozenset({"rowid", "file_row_number", "file_index"})
 """Columns with the position of a row among the others."""
 PARQUET = (".parquet", ".pq")
@@ -41,7 +41,7 @@ TABLE_PARTS = frozenset(
     }
 )  # fmt: skip
 EMPTY: tuple[Any, ...] = (None, [], {}, "", {"map": []}, "STANDARD_HANDLING", "WITHOUT_ORDINALITY")
-"""What DuckDB writes for a part that a query does not have."""
+"""Values by which DuckDB marks a part that a query does not have."""
 NAMES = {
     "DISTINCT_MODIFIER": "DISTINCT", "LIMIT_MODIFIER": "LIMIT", "LIMIT_PERCENT_MODIFIER": "LIMIT",
     "ORDER_MODIFIER": "ORDER BY", "SET_OPERATION_NODE": "a set operation", "WINDOW": "a window function",

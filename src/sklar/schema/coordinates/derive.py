@@ -114,7 +114,7 @@ def _derive_table(schema: Schema) -> Coordinates:
 
 
 def _make_rows_of_person(schema: Schema) -> RowsOfPerson | None:
-    """Return the number of rows of a person, where they share a vote."""
+    """Return the coordinate for the number of rows of a person; None where rows share no vote."""
     person = schema.person
     if person is None or not person.shares_vote or not isinstance(person.rows, int):
         return None

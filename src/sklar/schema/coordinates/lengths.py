@@ -13,11 +13,12 @@ from sklar.schema.rules.order import AtMost, root_of
 from sklar.schema.rules.ratio import Ratio
 
 MAX_LENGTH_CELLS = 60
-"""Most cells of a difference. This number is measured cell by cell in one step, so that short lengths are exact: of
-lengths up to 3,650 each below 14 has its own cell, and longer ones are known to a seventh. With more cells they are
-measured in two steps, coarsely first, which shows more of the tail and less of single short lengths."""
+"""Maximum number of cells of a difference. Up to this number it is measured cell by cell in one step, so that short
+lengths are exact: of lengths up to 3,650 each below 14 has its own cell, and longer ones are known to a seventh. With
+more cells they are measured in two steps, coarsely first, which shows more of the tail and less of single short
+lengths."""
 MAX_REAL_UNITS = 1 << 20
-"""Number of units of a difference of reals that declare no decimals."""
+"""Resolution of a difference of reals without declared decimals: its range is cut into this number of units."""
 MAX_SUBTRACTED_RANGE = 2**62
 """Largest bounds of integers that are subtracted: beyond it the difference might exceed 64 bits."""
 

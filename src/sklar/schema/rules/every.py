@@ -76,7 +76,7 @@ def _find_conflicts(rules: Sequence[Rule]) -> list[str]:
         computing_order(rules)
     except CycleError as error:
         named = ", ".join(f"'{name}'" for name in sorted(set(error.args[1])))
-        return [f"the rules that give {named} go round in a circle"]
+        return [f"the rules that compute {named} form a cycle"]
     return []
 
 
@@ -131,7 +131,7 @@ def _is_linear(rule: object, columns: Mapping[str, Column]) -> TypeGuard[Linear]
 
 
 def _needs_joint_check(rules: Mapping[int, Linear], one: int) -> bool:
-    """Return whether a rule shares a column with another one, or has not been checked on its own."""
+    """Return whether a rule has to be checked with others: it shares a column with one, or was not checked alone."""
     own = set(rules[one].columns)
     return isinstance(rules[one], Expression) or any(
         other != one and own & set(rule.columns) for other, rule in rules.items()
@@ -185,6 +185,7 @@ def expression_limits(columns: Mapping[str, Column], rule: Expression) -> list[L
 
 
 def _list_linear_limits(node: Node, strictly: float) -> list[Limit] | None:
+    """Return an expression as linear limits; `strictly` is the least distance that `<` and `>` require."""
     if not isinstance(node, Operation):
         return None
     if node.sign == "and":

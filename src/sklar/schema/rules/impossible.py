@@ -23,11 +23,11 @@ from sklar.schema.rules.parsing import parse_expression
 from sklar.schema.rules.values import Label, key_text
 
 MAX_EXPRESSION_CELLS = 1 << 17
-"""Most combinations of codes of an expression; with more, it is left to samples, which redraw rows that break it."""
+"""Maximum combinations of codes for which an expression is evaluated; else samples redraw rows that break it."""
 MAX_SEARCH_STEPS, MAX_SEARCH_COLUMNS = 50_000, 200
 """Limits of the search for a row that obeys all rules; beyond them one is assumed to exist."""
 MAX_PAIRED_COLUMNS = 40
-"""Most columns that are null together and compared in pairs; of more, each is compared with the first."""
+"""Maximum columns that are null together and compared in all pairs; with more, each is compared with the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

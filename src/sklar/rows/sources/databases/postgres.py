@@ -39,7 +39,7 @@ READ: dict[str, str] = {
 }  # fmt: skip
 """SQL that selects values of a type, so that exactly the value arrives."""
 UNREAD = {"A": "arrays", "C": "records", "R": "ranges", "T": "durations", "G": "shapes"}
-"""Category of a type, as the server has them, to what its values are called."""
+"""Category of a server's type that cannot be read, to the name of its values in messages."""
 UNREADABLE = "NULL::int4[]"
 """SQL in place of a column that cannot be read, for drafts."""
 
