@@ -33,7 +33,8 @@ CORRELATIONS, LABELS_BESIDE, CORRELATION_FLOOR = 0.31, 1.2, 0.9
 """Error of a rank correlation over the root of the noise of one; more by this much times the share of columns that are
 labels, whose tables take budget; and the sampling error of that number of synthetic rows, over the root of the rows."""
 INDEPENDENCE_ERROR = 0.14
-"""Error of a correlation where columns come out as independent: the mean strength of correlations in real tables."""
+"""Error of a correlation when the model makes the columns independent: the mean strength of correlations in real
+tables."""
 MIN_ERROR_WITH_TARGET = 0.105
 """The least error of a correlation where rows are few and a target is declared, since the budget goes to the target."""
 MEANS, MEANS_POWER = 1.5, 0.75
@@ -84,7 +85,7 @@ class Expectation:
     transitions_hidden: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data for JSON."""
         return asdict(self)
 
 

@@ -91,7 +91,7 @@ def holding_back(method: Method[Any], share: float) -> Method[Any]:
 
 
 def checked_setting(setting: Setting[Any], share: float) -> Setting[Any]:
-    """Return the setting of a method of which this share of the allowance is held back for a check."""
+    """Return the setting of a method without the share of its allowance that is held back for a check."""
     allowance = setting.allowance.part(1.0 - share)
     return replace(setting, allowance=allowance, generator=lambda: _after_one_child(setting))
 
@@ -113,7 +113,7 @@ def _after_one_child(setting: Setting[Any]) -> np.random.Generator:
 
 
 def require_share(share: object) -> None:
-    """Refuse what is no share of a budget that leaves most of it to the fit."""
+    """Refuse a share that is not a number, or that leaves less than half of the budget to the fit."""
     if isinstance(share, bool) or not isinstance(share, float | int) or not 0 < share <= MAX_SHARE:
         raise UsageError(
             f"check_share, the part of the budget for tables that only check the model, lies above 0 and is at most "
@@ -182,7 +182,7 @@ def even_groups(margin: Margin, groups: int, ordered: bool) -> Lookup:
 
 
 def _range(margin: Margin, ordered: bool, rng: np.random.Generator) -> Lookup:
-    """Inside or outside a random range that holds a fifth to four fifths of the mass, when its codes permit that."""
+    """Draw a random range with a fifth to four fifths of the mass, if the codes permit it: inside is 1, outside 0."""
     width = rng.uniform(0.2, 0.8)
     low = rng.uniform(0.0, 1.0 - width)
     middle = _places(margin, ordered)

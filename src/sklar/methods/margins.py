@@ -260,7 +260,7 @@ def _get_bins(measurement: Measurement) -> Ints:
 
 
 def _find_unit(declared: Column, column: _Column) -> _Column:
-    """Return the column by the unit that its last histogram shows, if one was measured for it."""
+    """Return the column with the unit of its numbers, if its last histogram was measured to find one."""
     search = column.layout.units
     if search is None or UNITS not in column.noise:
         return column
@@ -280,7 +280,7 @@ class _PriorMargins:
     margins: Mapping[str, PublicMargin]
 
     def on(self, column: _Column, starts: Ints, total: KnownTotal) -> tuple[Observation, ...]:
-        """Return what it adds to the histograms of a column."""
+        """Return the observations that the public table adds to the histograms of a column."""
         return (self.margins[column.name].cells(starts, total.rows),) if column.name in self.margins else ()
 
 
@@ -306,7 +306,7 @@ def _cut_finer(schema: Schema, column: _Column, total: KnownTotal, prior: _Prior
 
 
 def _is_wide(column: Column, found: Fraction | None) -> bool:
-    """Return whether coarse cells hold enough numbers that heaping does not shape their masses."""
+    """Return whether coarse cells are so wide that heaping at round numbers hardly changes their counts."""
     if not isinstance(column, Integer | Real):
         return False
     unit = found or base_unit(column)

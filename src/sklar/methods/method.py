@@ -241,12 +241,12 @@ def require_listed(name: str, value: object, allowed: tuple[object, ...]) -> Non
 
 
 def require_whole(name: str, value: object, low: int, high: int) -> None:
-    """Refuse what is no whole number within bounds."""
+    """Refuse a value that is not a whole number within bounds."""
     if type(value) is not int or not low <= value <= high:
         raise UsageError(f"{name} must be a whole number between {low:,} and {high:,}; {value!r} was given")
 
 
 def require_number(name: str, value: object, low: float, high: float) -> None:
-    """Refuse what is no number within bounds."""
+    """Refuse a value that is not a number within bounds."""
     if isinstance(value, bool) or not isinstance(value, float | int) or not low <= value <= high:
         raise UsageError(f"{name} must be a number between {low:g} and {high:g}; {value!r} was given")

@@ -18,15 +18,18 @@ from sklar.schema.prior import PublicColumn, PublicPrior
 from sklar.schema.table import Schema
 
 POLYNOMIAL_DEGREE = 4
-"""Polynomials by which the margin of an ordered column may differ smoothly from the public one."""
+"""Degree of the polynomial by which the margin of an ordered column may differ smoothly from the public one."""
 MIN_SHARE_FACTOR = 0.1
-"""The least factor by which they may change a share."""
+"""The smallest factor by which that polynomial may change a share of the public table."""
 SMOOTHING_ROWS = 30.0
 """Rows of independent columns that are added to tables of pairs of a public table, so that no cell is empty."""
 
 
 def least_phi(prior: PublicPrior, rows: float) -> float:
-    """Return the phi of a public table of people from the same population: see `sklar.model.prior_comparison`."""
+    """Return the smallest phi (variance of the difference, see `sklar.model.prior_comparison`) of a public table.
+
+    It is that of two samples of people from the same population.
+    """
     return 1 / max(rows, 1.0) + 1 / max(prior.rows, 1.0)
 
 
@@ -59,7 +62,7 @@ class PublicMargin:
 def shrink_margins_to_prior(
     prior: PublicPrior | None, schema: Schema, seen: Mapping[str, Sequence[Histogram]], rows: float
 ) -> dict[str, PublicMargin]:
-    """Return what the public table expects of each column that it has, by all released histograms of it."""
+    """Return what the public table expects of each of its columns, after a comparison with all released histograms."""
     names = [name for name in seen if prior is not None and name in prior.by_name]
     if prior is None or not names:
         return {}

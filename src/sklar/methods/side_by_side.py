@@ -40,8 +40,8 @@ TABLE_SHARES = {PARENT: 0.3, FIRST: 0.4, NEXT: 0.6}
 KEPT = "values kept"
 """The step that counts how often columns keep their value from one row to the next."""
 KEPT_SHARE = 0.1
-"""What that step has of the allowance, in the units of TABLE_SHARES: of 545 persons at epsilon 2, shares of seven
-columns are then within 0.1 19 times of 20; half as much makes that 0.14."""
+"""Share of the allowance for counting kept values, in the units of TABLE_SHARES: of 545 persons at epsilon 2, shares of
+seven columns are then within 0.1 19 times of 20; half as much makes that 0.14."""
 MEAN_OF_ABSOLUTE = math.sqrt(2 / math.pi)
 """Mean absolute value of Gaussian noise of standard deviation 1."""
 KEPT_SIMULATED_ROWS = 20_000
@@ -171,7 +171,7 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
 
 
 def split_allowance(views: Sequence[View], allowance: Allowance) -> list[Allowance]:
-    """Return what each of the tables may spend."""
+    """Return the allowance of each of the tables."""
     return [allowance.part(TABLE_SHARES[view.name] / _sum_shares(views)) for view in views]
 
 

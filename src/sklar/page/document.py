@@ -67,8 +67,8 @@ def _render(title: str, program: str, style: str, blocks: Mapping[str, str], sho
     """Return the document, in the form in which browsers write it; without `shown`, with all its parts empty."""
     policy = "; ".join(
         (
-            "default-src 'none'", f"script-src {_hash_source(program)}", f"style-src {_hash_source(style)}", "worker-src blob:",
-            "img-src data:", "base-uri 'none'", "form-action 'none'",
+            "default-src 'none'", f"script-src {_hash_source(program)}", f"style-src {_hash_source(style)}",
+            "worker-src blob:", "img-src data:", "base-uri 'none'", "form-action 'none'",
         )
     )  # fmt: skip
     data = "".join(

@@ -47,7 +47,7 @@ def inspect_model(stored: Stored) -> dict[str, Any]:
 
 MIN_LOST_SHARE, MIN_CONSTANT_SHARE = 0.95, 0.98
 """Shares of missing or unlisted values, and of one number, from which a column is reported as probably misread."""
-CHECK_HINT = "`sklar schema check SCHEMA FILE` shows it to the custodian, before anything is charged."
+CHECK_HINT = "The custodian can see this with `sklar schema check SCHEMA FILE` before anything is charged."
 
 
 def flat_columns(stored: Stored) -> tuple[str, ...]:

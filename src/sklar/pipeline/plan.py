@@ -194,8 +194,8 @@ FORECASTS = {
 }
 """Label of each expected quantity."""
 HIDDEN = (
-    "Which value follows which from one row of a person to the next is below the noise level: values stay unchanged as "
-    "often as measured, and otherwise the next one hardly depends on the last."
+    "Changes from one row of a person to the next are below the noise level. The share of unchanged values is "
+    "measured; a changed value hardly depends on the one before."
 )
 AUC_NOTE = "hardly any if one or two columns predict the target, most if it takes many"
 
@@ -238,7 +238,7 @@ def plan(
     request = PlanRequest(schema, method, plain_options(options), target, unit, rows if persons is None else persons)
     wanted = _budgets(epsilon)
     if not wanted or (wanted == [None] and rho is None and want is None):
-        raise BudgetError("epsilon has no default: give one or several, as epsilon=[0.5, 1, 3]")
+        raise BudgetError("epsilon has no default: give one or several, such as epsilon=[0.5, 1, 3]")
     answer = None if want is None else _answer(want, request, delta)
     if wanted == [None] and rho is None and answer is not None:
         wanted = [answer.epsilon or MAX_EPSILON]
@@ -256,7 +256,9 @@ def _rows_and_persons(schema: Schema, rows: int, persons: int | None) -> tuple[i
     person = as_if_paid(schema).person
     if person is None or not person.shares_vote:
         if persons is not None:
-            raise UsageError("persons is for schemas with a person whose rows share one vote; guess the number of rows")
+            raise UsageError(
+                "persons is only for schemas with a person whose rows share one vote; give the number of rows"
+            )
         return rows, None
     if persons is None:
         return rows, max(round(rows / person.bound), 1)
@@ -327,7 +329,7 @@ def _make_monotone(curve: Sequence[tuple[float, Expectation]]) -> tuple[tuple[fl
 
 
 def _budgets(epsilon: float | Sequence[float] | None) -> list[float | None]:
-    """Return one or several epsilons in order; Budget refuses what is not a number."""
+    """Return one or several epsilons in ascending order; `Budget` refuses other values than numbers."""
     return sorted(epsilon) if isinstance(epsilon, list | tuple) else [epsilon]  # type: ignore[list-item]
 
 

@@ -94,7 +94,7 @@ def outline_named(schema: Schema, allowance: Allowance, unit: Unit, name: Margin
 def _outlined(
     column: str, bins: NDArray[np.int32], share: Allowance, unit: Unit, name: MarginName
 ) -> tuple[int, Noise, float]:
-    """Return how many numbers of a column are measured, with which noise, in multiples of what."""
+    """Return the number of measured values of a column, their noise and their resolution."""
     size = int(bins.max()) + 1
     if name not in _BASIS:
         cut = name == "structurefirst" and size > STRUCTURE_FIRST_RUNS
@@ -249,7 +249,7 @@ def _ask_noise_first(evidence: Evidence[Any], column: BinnedColumn) -> Step | No
 
 
 def _count_noise_first(evidence: Evidence[Any], column: BinnedColumn) -> Floats:
-    """Merge runs of bins of values that differ by little more than noise."""
+    """Return the noisy counts of NoiseFirst: runs of bins that differ by little more than noise are merged."""
     (noisy,) = evidence.measured(f"noisefirst of {column.name}")
     counts = noisy.values.astype(np.float64)
     return np.append(merge_runs(counts[: column.values], noisy.noise.variance), counts[column.values :])

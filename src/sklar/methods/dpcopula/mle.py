@@ -145,7 +145,7 @@ def require_enough(columns: int, rows: float, options: MleOptions, stage: Allowa
 
 
 def _require_published(columns: int, blocks: int, options: MleOptions, stage: Allowance) -> None:
-    """The paper's rule: more than C(m, 2) / (0.025 epsilon2) blocks."""
+    """Refuse fewer blocks than the paper requires: more than C(m, 2) / (0.025 epsilon2)."""
     fewest = math.comb(columns, 2) / (0.025 * stage.amount)
     if blocks <= fewest:
         raise UsageError(

@@ -156,7 +156,7 @@ def implicates_to_files(
     count = whole_number(count, "the number of implicates")
     if os.fspath(path) == STANDARD_OUTPUT or os.fspath(path).endswith("/"):
         raise UsageError(
-            "implicates are written to files: give a file name, as people.csv for people-01.csv and so on."
+            "implicates are written to files: name a file, such as people.csv for people-01.csv, people-02.csv, ..."
         )
     paths = implicate_paths(path, count)
     for place in paths:

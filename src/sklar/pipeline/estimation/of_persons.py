@@ -142,6 +142,6 @@ def _known(stored: Stored, place: int) -> LinearMeasurements:
 def _make_stored_view(stored: Stored, place: int) -> StoredView:
     assert isinstance(stored.model, LinkedModel)
     return StoredView(
-        schema=_get_view(stored.schema, place).by.declared, claim=stored.claim, fit=stored.fit, recorded=stored.recorded,
-        model=stored.model.parts[place], whole=stored, place=place,
+        schema=_get_view(stored.schema, place).by.declared, claim=stored.claim, fit=stored.fit,
+        recorded=stored.recorded, model=stored.model.parts[place], whole=stored, place=place,
     )  # fmt: skip

@@ -159,7 +159,7 @@ def _is_stated(schema: Schema, name: str, fact: str) -> bool:
 
 
 def _confirmed(schema: Schema) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return who vouches for which of the facts that are assumed or public."""
+    """Return the people who vouch for assumed or public facts, each with these facts."""
     rules = {f"{RULE_PREFIX}{rule.describe()}" for rule in schema.rules}
     known = {*_facts(schema, "assumed"), *_facts(schema, "public"), *rules}
     said = [(one.by, tuple(fact for fact in one.facts if fact in known)) for one in schema.confirmed]

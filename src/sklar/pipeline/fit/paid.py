@@ -72,9 +72,9 @@ ENOUGH_SIGNAL_FOR_LABELS = 660.0
 """With more rows than this, in standard deviations of a count at the whole budget, labels get less: the rarest that
 matter are found anyway."""
 LABEL_SHARES = (0.03, 0.25)
-"""Minimum and maximum share of the budget for all labels of such columns; at most 3% per column plus 2%. Labels are the
-main cost of having no schema: half as much lost 10% of accuracy at 5,000 rows of 8 such columns, and twice as much
-gained less than it cost."""
+"""Minimum and maximum share of the budget for all labels of columns of unknown kind; at most 3% per column plus 2%.
+Labels are the main cost of having no schema: half as much lost 10% of accuracy at 5,000 rows of 8 such columns, and
+twice as much gained less than it cost."""
 
 
 class SessionOpener(Protocol):

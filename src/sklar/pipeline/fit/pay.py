@@ -102,7 +102,7 @@ def pay(
     if not must_pay(facts):
         raise UsageError('the schema marks no fact to be measured: set source = "pay" where one should be')
     if epsilon is None and rho is None:
-        raise BudgetError("epsilon has no default: state the budget for the facts, as epsilon=0.2")
+        raise BudgetError("epsilon has no default: state the budget for the facts, such as epsilon=0.2")
     require_payable(facts)
     budget = Budget(epsilon=epsilon, rho=rho, delta=delta)
     if not measured_columns(facts):

@@ -131,8 +131,8 @@ def _find_faults(price: Price, unit: Unit, record: FitRecord | None) -> list[str
     whom, here = ((x.neighbours, x.rows_per_person, x.votes, x.person) for x in (price, unit))
     if whom != here:
         return [
-            f"{paid} is for {_describe_protected(*whom)}, but this fit is for {_describe_protected(*here)}; they cannot be added: use the same "
-            "setting as for the facts, or pay for them again"
+            f"{paid} is for {_describe_protected(*whom)}, but this fit is for {_describe_protected(*here)}; they "
+            "cannot be added: use the same setting as for the facts, or pay for them again"
         ]
     if record is not None and (record.unit != unit or _is_understated(price, record)):
         return [f"{paid} is less than its cost in the ledger: restore the schema that was paid for"]

@@ -32,8 +32,8 @@ def describe_strengths(
     if widths:
         half, effective = np.median([w.share for w in widths]), np.median([w.effective_rows for w in widths])
         said.append(
-            f"The share of rows with one value of a column is accurate to about ±{_format_points(float(half))} of rows (95% "
-            "confidence), in addition to the sampling error of any table of this size."
+            f"The share of rows with one value of a column is accurate to about ±{_format_points(float(half))} of rows "
+            "(95% confidence), in addition to the sampling error of any table of this size."
         )
         said.append(
             f"For such a share the effective sample size is about {_rounded(effective)} rows, of about {rows:,} in the "
@@ -71,7 +71,7 @@ def describe_limits(
             f", though values stay unchanged as often as measured (±{_format_points(hidden.kept)}, 95% confidence)"
         )  # fmt: skip
         said.append(
-            "Which value follows which, from one row of a person to the next, is below the noise level for "
+            "Changes from one row of a person to the next are below the noise level for "
             f"{', '.join(hidden.columns[:MAX_NAMES])}{more}: synthetic rows draw the next value nearly "
             f"independently of the last{stays}."
         )
@@ -93,8 +93,8 @@ def describe_limits(
     tails = sorted(((c.unseen["tail"], c.column) for c in columns if "tail" in c.unseen), reverse=True)
     if tails:
         said.append(
-            f"Extreme values that fewer than {_format_percent(tails[0][0])} of rows have ({tails[0][1]}) are extrapolated "
-            "from the rest of the distribution."
+            f"Extreme values that fewer than {_format_percent(tails[0][0])} of rows have ({tails[0][1]}) are "
+            "extrapolated from the rest of the distribution."
         )
     said.append(
         "Combinations of three columns, rare combinations and single rows were not measured unless the lists below say "
@@ -107,7 +107,8 @@ def _error(score: ErrorScore) -> str:
     """Return an error with its interval, or its upper end alone where it is below the noise level."""
     if score.low <= 0:
         return f"at most {_format_points(score.high)} of rows (95% confidence)"
-    return f"{_format_points(score.value)} of rows (95% interval: {_format_points(score.low)} to {_format_points(score.high)})"
+    low, high = _format_points(score.low), _format_points(score.high)
+    return f"{_format_points(score.value)} of rows (95% interval: {low} to {high})"
 
 
 def _list_names(pairs: Sequence[PairFinding]) -> str:

@@ -120,7 +120,8 @@ def _describe_column(column: Column) -> dict[str, Any]:
     unit = None if isinstance(column, Datetime) else column.unit
     missing = column.lower if column.missing_value is None else column.missing_value
     facts |= {
-        "lower": lower, "upper": upper, "grid": pack_grid(column.grid), "unit": None if unit is None else _list_ratio(unit),
+        "lower": lower, "upper": upper, "grid": pack_grid(column.grid),
+        "unit": None if unit is None else _list_ratio(unit),
         "missing": column.tick(str(missing)) if isinstance(column, Datetime) else missing,
     }  # fmt: skip
     if isinstance(column, Real):

@@ -230,7 +230,7 @@ def _label_look(label: Label) -> str:
 
 
 def _n(value: float) -> str:
-    """Return a short number."""
+    """Format a coordinate with few digits."""
     return f"{value:.1f}".removesuffix(".0")
 
 
