@@ -58,7 +58,7 @@ SUM_RULES: dict[type, SumRule] = {
     Agreements: SumRule(exact_sums=exact_agreements),
     Distances: SumRule(exact_whole=distances.exact_distances),
 }
-"""The closed list of sums, each with a proved sensitivity."""
+"""The closed list of sums, each with a proof of its sensitivity."""
 
 
 def exact_values(queries: Sequence[Query], rows: CountedRows) -> list[WholeNumbers]:

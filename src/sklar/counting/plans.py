@@ -17,7 +17,7 @@ from sklar.errors import TableTooLargeError, UsageError
 from sklar.schema import Schema
 
 MAX_CELLS, MAX_BYTES = 2**31, 2 << 30
-"""Most cells of one table, and most bytes of all tables that are counted at once."""
+"""Maximum cells of one table, and maximum bytes of all tables that are counted at once."""
 
 Lookup = npt.NDArray[Any]
 TableSpec = tuple[Sequence[str], Sequence[Lookup] | None]

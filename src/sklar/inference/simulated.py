@@ -1,4 +1,4 @@
-"""A Door over simulated rows: a method measures rows drawn from a model, with noise of the scales it asks for.
+"""A Door over simulated rows: a method measures rows drawn from a model, with noise of the scales in its requests.
 
 The rows come from a published model, so everything computed from them is post-processing: nothing is charged, and the
 noise may be seeded. Neither `rows` nor `private` can be imported from here: this noise is never added to real rows.

@@ -64,7 +64,7 @@ class PrivateDoor:
         events = price_measurements(requests, label, self._unit)
 
         def read() -> tuple[Release, ...]:
-            # Sensitivity: one person moves the values of each query by at most `query.sensitivity`, as proved in its
+            # Sensitivity: one person moves the values of each query by at most `query.sensitivity`; the proof is in its
             # module of `sklar.release`; each was charged above for exactly that, at its own scale. Values and noise are
             # in whole units of the query's lattice.
             noisy = add_noise(self._noise, exact_values(queries, self._rows), inside, _get_pair_cells(queries))
@@ -85,7 +85,7 @@ class PrivateDoor:
         def read() -> tuple[Release, ...]:
             specs = [(table.columns, table.partitions) for table in score.tables]
             scores = exact_scores(score, exact_counts(self._rows, specs), self._unit)
-            # Sensitivity: one person moves each score by at most this, as proved in release/choices.py.
+            # Sensitivity: one person moves each score by at most this; the proof is in release/choices.py.
             moved = score.sensitivity(self._unit)
             indices = self._noise.pick(scores, moved, epsilon, picks)
             return (Choice(indices=indices, epsilon=float(epsilon), score=score),)

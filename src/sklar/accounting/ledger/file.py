@@ -61,7 +61,7 @@ class FileJournal:
             return self.book
 
     def append(self, decide: Decide) -> dict[str, Any]:
-        """Under the lock: read what is new, decide on an entry, write it, sync it to disk, and read it back."""
+        """Read new entries, decide on the next, write it, sync it to disk and read it back, all under the lock."""
         with self._threads, self._open() as handle, hold_ledger_lock(handle, self.path):
             if not is_file_at(handle, self.path):  # it could have been moved during the wait for the lock
                 raise LedgerError(f"the ledger {self.path} was moved or replaced while in use. Nothing was charged.")
@@ -112,7 +112,7 @@ class FileJournal:
         self._last, self._verified = self._last + line, self._verified + 1
 
     def _repair_end(self, handle: int) -> None:
-        """After an interrupted write: drop an incomplete line, end a complete one."""
+        """Repair the end after an interrupted write: drop an incomplete line, end a complete one."""
         if self.torn:
             try:
                 os.ftruncate(handle, self._verified)
@@ -262,7 +262,7 @@ class Journal(Protocol):
         ...
 
     def look(self) -> Book:
-        """Return the state, up to date."""
+        """Read new entries and return the up-to-date state of the ledger."""
         ...
 
 

@@ -126,7 +126,7 @@ def _check_columns(question: Enquiry, schema: Schema) -> None:
     elif not question.is_share:
         needed = columns if stat == "correlation" else columns[:1]
         for name in needed:
-            instead = f"request the share of a value, as share({name}=...)"
+            instead = f"name the value, such as share({name}=...)"
             _require(is_number(schema[name]), f"{stat} needs numbers, and '{name}' is {schema[name].kind}; {instead}")
     for name in columns[1:]:
         column = schema[name]

@@ -44,7 +44,7 @@ def used_columns(question: Enquiry) -> tuple[str, ...]:
 
 
 def compute_answers(question: Enquiry, schema: Schema, table: SampledTable, rows: float) -> Floats:
-    """Return the numbers asked for; NaN where one is not defined.
+    """Return the numbers of the question; NaN where one is not defined.
 
     Missing values are left out, except in shares, where they count as rows. `rows` is the number of rows that the table
     represents.

@@ -108,6 +108,7 @@ def split_noise(
 
 
 def _is_counts_of(release: Release, single: bool) -> bool:
+    """Return whether a release is a table of counts: of one column if `single`, of several otherwise."""
     if not isinstance(release, Measurement) or not isinstance(release.query, Counts | PairCounts | Interaction):
         return False
     return (len(release.query.columns) == 1 and not isinstance(release.query, PairCounts)) == single

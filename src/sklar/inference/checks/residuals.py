@@ -40,7 +40,7 @@ MIN_SAMPLING_VARIANCE = 1.0
 MAX_MARGIN_SHIFT = 0.1
 """A table contradicts the model if the model's share in a cell differs by more than this from the margin estimated from
 the measurements. Rows follow the margins except for rounding and rules between columns, which change shares by a few
-hundredths at most; a shift of 0.2 is then detected whatever the noise."""
+hundredths at most; a shift of 0.2 is then detected at any noise."""
 CHERNOFF_TILTS = np.geomspace(0.05, 4.0, 48)
 """Values of u for Chernoff's bound, in units of the best one for a Gaussian; a finer grid lowers a p-value of 1e-6 by
 less than a tenth."""

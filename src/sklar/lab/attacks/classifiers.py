@@ -31,7 +31,7 @@ MAX_STANDARD_SCORE = 50.0
 HISTOGRAM_CELLS = 25
 """Cells of a numeric column in histograms: more show finer changes, and more of them by chance."""
 MAX_CORRELATED_LABELS = 8
-"""Labels of a column whose indicators are correlated, at most: the number of features grows with its square."""
+"""Maximum labels of a column whose indicators are correlated: the number of features grows with its square."""
 CLASSIFIERS = ("forest", "plain-forest", "logistic", "neighbors", "svc")
 CLOSEST = "closest"
 TABLE_FEATURES = ("naive", "histogram", "correlation")

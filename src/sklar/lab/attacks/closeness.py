@@ -247,7 +247,7 @@ def _count_copies(tables: Attacked) -> tuple[Number, Number]:
             control=None if others is None else _estimate_share_in(release, others), trials=len(mine),
         ),
         Number(
-            name="lone_copies", title="share of real rows without a twin that are in the synthetic table",
+            name="lone_copies", title="share of unique real rows that are in the synthetic table",
             says="Only rows that occur once among real and hold-out rows; the control is such rows of the hold-out.",
             attack=_estimate_share_in(release, lone), baseline=_estimate_share_in(blind, lone),
             control=None if lone_others is None else _estimate_share_in(release, lone_others), trials=len(lone),

@@ -75,7 +75,7 @@ class FunctionGenerator:
         return replace(self, table=table)
 
     def generate(self, level: str, rows: int, seed: int) -> Any:
-        """Call the function."""
+        """Draw synthetic rows by calling the given function."""
         return self.function(self.table, rows, seed)
 
 

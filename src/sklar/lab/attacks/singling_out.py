@@ -27,7 +27,8 @@ from sklar.lab.intervals import Estimate, clopper_pearson, exact_estimate
 from sklar.lab.tables.table import ExactTable, ordered_values
 
 MAX_TESTED_ROWS = 20_000
-"""Rows on which guesses are tried, at most: time grows with it, and in more rows a rule fits more of them."""
+"""Maximum number of rows on which guesses are tested. Time grows with it, and in more rows fewer rules fit one
+alone."""
 TRIES_PER_GUESS = 30
 """Rules tried for each guess wanted: more find more guesses where few rules fit one row, and take more time."""
 NO_HOLDOUT = (

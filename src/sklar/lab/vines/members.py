@@ -173,8 +173,8 @@ def _make_grid(*axes: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
 
 KINDS: dict[str, Grids] = {
     "gaussian": Grids(grid=tuple((r,) for r in _CORRS), free=(_CORR,), turns=False, lower=(-0.9995,), upper=(0.9995,)),
-    "student": Grids(grid=_make_grid((0.0, *_CORRS), (2.3, 3.5, 6.0, 11.0, 22.0)), free=(_CORR, _above(2.0)), turns=False,
-                    lower=(-0.9995, 2.01), upper=(0.9995, 50.0)),
+    "student": Grids(grid=_make_grid((0.0, *_CORRS), (2.3, 3.5, 6.0, 11.0, 22.0)), free=(_CORR, _above(2.0)),
+                    turns=False, lower=(-0.9995, 2.01), upper=(0.9995, 50.0)),
     "clayton": Grids(grid=tuple((2 * t / (1 - t),) for t in TAUS), free=(_above(0.0),), turns=True, lower=(1e-6,),
                     upper=(28.0,)),
     "gumbel": Grids(grid=tuple((1 / (1 - t),) for t in TAUS), free=(_above(1.0),), turns=True, lower=(1.000001,),

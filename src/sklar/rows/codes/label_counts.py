@@ -45,7 +45,7 @@ def exact_label_counts(rows: Rows, floors: Mapping[str, int]) -> dict[str, dict[
     own = getattr(rows, "exact_label_counts", None)
     if own is not None:  # rows of persons, each of whom has one label
         return own(floors)
-    bits = min(24, int(math.log2(BUCKET_BYTES // 4 // len(floors))))  # as many buckets as fit
+    bits = min(24, int(math.log2(BUCKET_BYTES // 4 // len(floors))))  # the number of buckets that fit
     buckets = _count_buckets(rows, tuple(floors), bits)
     parts = {name: _assign_passes(buckets.pop(name), floor) for name, floor in floors.items()}
     found: dict[str, dict[bytes, int]] = {name: {} for name in floors}

@@ -77,7 +77,7 @@ def plain_decimal(number: Decimal) -> str | None:
 
 
 def _each(values: npt.NDArray[Any], valid: Mask, spell: Spell) -> Any:
-    """Spell values, each distinct one once."""
+    """Convert values to text, each distinct value once."""
     distinct, places = np.unique(np.where(valid, values, values.dtype.type(0)), return_inverse=True)
     texts = pa.array([spell(value) for value in distinct.tolist()], type=pa.large_string())
     return texts.take(pa.array(places, mask=~valid))

@@ -55,7 +55,7 @@ def siphash(data, start, end, low, high):
 
 @compiled()
 def text_hashes(data, begins, ends, valid, low, high, out):
-    """Hash of each text; those that are not valid get that of the empty one."""
+    """Hash each text; invalid texts get the hash of the empty text."""
     for i in range(len(begins)):
         start = np.int64(begins[i])
         out[i] = siphash(data, start, np.int64(ends[i]) if valid[i] else start, low, high)

@@ -59,7 +59,7 @@ class Places:
     more: Ints
 
     def take(self, some: Mask | slice) -> Places:
-        """Return some of them."""
+        """Return the codes of some of the persons."""
         return Places(now=self.now[some], before=self.before[some], head=self.head[some], more=self.more[some])
 
 
@@ -195,7 +195,7 @@ class RowReading:
 
 
 def _column(part: Coordinate) -> dict[str, str]:
-    """Return the field to blank in the key of a calendar part, so that all rows share its codes."""
+    """Return the field to blank in the key of a calendar part, so that all its rows share one encoder."""
     return {"column": ""} if isinstance(part, CalendarPart) else {}
 
 

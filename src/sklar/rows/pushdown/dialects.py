@@ -14,7 +14,7 @@ import pyarrow as pa
 from sklar.schema.address import quote_literal
 
 MAX_COMPARED = 32
-"""Most constants that are compared one by one, as a CASE; more are searched."""
+"""Maximum number of constants that a CASE compares one by one; more are searched by bisection."""
 MOST_BUCKETS, MOST_STEPS = 1 << 16, 12
 """Buckets of a table of hints, and most cell starts in three neighbouring buckets."""
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)

@@ -117,7 +117,7 @@ WORK_MEMORY = "256MB"
 MIN_POSTGRES_VERSION = 140_000
 """Oldest PostgreSQL that is supported: earlier ones return datetimes as rounded doubles."""
 MAX_DUCKDB_DIGITS = 18
-"""Most digits of a DuckDB decimal with which it computes without overflow."""
+"""Maximum digits of a DuckDB decimal with which it computes without overflow."""
 POSTGRES_KINDS = {
     **dict.fromkeys(("int2", "int4", "int8", "oid"), "integer"), "float8": "real", "float4": "single",
     "bool": "truth", "numeric": "decimal", "date": "date", "timestamp": "moment", "timestamptz": "zoned",

@@ -21,7 +21,7 @@ from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptio
 FOOTER_THREADS = 8
 """Threads of the driver that read footers: they wait for disks more than they work."""
 PART_BYTES = 128 << 20
-"""Most bytes that a task reads, but always a whole row group."""
+"""Maximum bytes that a task reads; a larger row group is read as a whole."""
 MIN_PART_BYTES = 4 << 20
 """Least bytes of a task; smaller files share one."""
 TASKS_PER_CORE = 4

@@ -284,7 +284,7 @@ class SparkRows:
         return tuple(answer.reshape(shape) for answer, shape in zip(answers, shapes, strict=True))
 
     def _run(self, call: Callable[[], Any], begins: bool = False) -> Any:
-        """Return one job of Spark, watched."""
+        """Run one Spark job, and report its progress."""
         return on_cluster(lambda: run_watched(self._session, call, self._progress, begins))
 
     @contextmanager

@@ -30,15 +30,15 @@ from sklar.schema.coordinates import Coordinates
 CHUNK_CELLS = 1 << 17
 """Answers travel in chunks of this many integers, so that no single value grows with the tables."""
 CODES_TYPE = "rows long, persons long, table int, weight long, codes binary"
-"""Codes of rows of one table that all count the same, and how many persons they are of."""
+"""Spark schema of codes of rows with equal weight in one table, with the number of their persons."""
 GATHERED_TYPE = "part int, rows long, types string, codes binary"
-"""What is gathered of rows of persons, one column after the other."""
+"""Spark schema of gathered rows of persons: their codes, one column after the other."""
 SUMS_TYPE = "branch int, chunk int, sums binary"
 GROUPS_TYPE = "part int, rows long, codes binary"
 BLOB_BYTES = 256 << 10
-"""Most of what is gathered of persons in one blob: a task is handed `PERSON_BATCH` of them at once."""
+"""Maximum size of one blob of gathered rows: a task is handed `PERSON_BATCH` of them at once."""
 PERSON_BATCH = 256
-"""Rows, then blobs, that tasks are handed at once where persons are gathered: one setting for both."""
+"""Records per batch of a task while rows of persons are gathered: first rows, later blobs of rows."""
 Task = Callable[[Iterator[Any]], Iterator[Any]]
 
 
@@ -140,7 +140,7 @@ class TaskCodes(CodedPart):
 
 
 def encoding_task(encoding: Encoding) -> Task:
-    """Return rows to codes."""
+    """Return the task that encodes rows, and the columns that it reads."""
     return guarded_task(encoding.encoded)
 
 

@@ -71,7 +71,7 @@ class ComparedRegression:
 
 
 def interval_overlap(real: ExactTable, synthetic: ExactTable, target: str) -> Score:
-    """Return the mean overlap; tables should have the same number of rows."""
+    """Return the mean overlap of the intervals of regression coefficients, for tables of about the same size."""
     pair = (_select_rows_with_target(real, target), _select_rows_with_target(synthetic, target))
     outcome, model, answers = _read_outcome(*pair, target)
     rows = min(table.rows for table in pair)
