@@ -113,7 +113,7 @@ def directly_coded_columns(mechanism: Mechanism) -> set[str]:
 
 
 def decode_columns(mechanism: Mechanism, codes: CodeTable, columns: Sequence[str]) -> SampledTable:
-    """Decode the requested columns of the declared schema, as in samples; places in cells are drawn with a fixed seed."""
+    """Decode the requested columns of the declared schema; values inside cells are drawn with a fixed seed."""
     by, rng, heaping = mechanism.by, substream(0, 0), heaping_of(mechanism.fitted.model.margins)
     if set(columns) <= directly_coded_columns(mechanism):
         return {

@@ -124,7 +124,7 @@ def covered_shares(column: Integer | Real | Datetime, limit: Restriction, heapin
 
 
 def _weigh_numbers(column: Integer | Real | Datetime, first: Floats, stop: Floats, heaping: Heaping) -> Floats:
-    """Return the weight of the numbers in each [first, stop): multiples of the column's unit, and of those of heaps."""
+    """Return the weight of the numbers in each [first, stop): multiples of the column's unit, and round ones."""
     unit = None if isinstance(column, Datetime) else column.unit
     rest = max(1.0 - sum(part for _, part in heaping), 0.0)
     found = weigh_multiples(first, stop, unit) * rest

@@ -42,7 +42,7 @@ MAX_ADDED_CODES = 4_096
 """Codes of a column that are added to the rows drawn for an answer, so that each occurs; of more, evenly spaced
 ones."""
 LEAST_COVERED = 1e-9
-"""Part of a cell below which numbers are single reals: a range that narrow is never asked for."""
+"""Share of a cell below which a condition selects single reals: no question has so narrow a range."""
 STEP_ROWS = 40_000
 """Rows of the model that a one-step correction starts from; it also corrects their sampling error."""
 PER_PERSON = "each person counts once, as the mean of its rows"
