@@ -227,7 +227,7 @@ def _get_table_entry(document: Any, table: str | None) -> Mapping[str, Any]:
 
 
 def _parse_relationship(document: Any) -> tuple[str, str, str, str]:
-    """Return parents, their key, the rows and theirs; metadata of other than two tables with one key are refused."""
+    """Return the table of parents, its key, the table of rows and its key; anything but two tables is refused."""
     tables = document.get("tables") if isinstance(document, Mapping) else None
     if not isinstance(tables, Mapping):
         raise SchemaError(["the metadata have no tables"])

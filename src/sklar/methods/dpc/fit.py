@@ -155,7 +155,7 @@ def _checked_budget(budget: Any) -> tuple[float, float]:
 
 
 def plan_tables(schema: Schema) -> tuple[PlannedTables, ...]:
-    """Return one histogram a column and one table a pair, all with the same noise: one line."""
+    """Plan one histogram a column and one table a pair, as one line of the plan since all have the same noise."""
     m = len(schema.modelled)
     return (PlannedTables(label="histograms and tables of pairs", tables=m + m * (m - 1) // 2, weight=1.0),)
 

@@ -188,7 +188,7 @@ def _count_blocks(rows: float, options: MleOptions) -> int:
 
 
 def _expected(columns: int, blocks: int, options: MleOptions) -> BlockMeans:
-    """Return a vector of the size and bound of the query."""
+    """Return the query with placeholder values, to know its size and sensitivity before the margins are measured."""
     lookups = (np.zeros(1, dtype=np.int32),) * columns
     scores = Scores(columns=tuple(str(j) for j in range(columns)), lookups=lookups)
     return _FEATURES[options.estimate](scores=scores, blocks=blocks, seed=0)

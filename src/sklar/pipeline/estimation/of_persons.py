@@ -29,7 +29,7 @@ from sklar.schema.table import Schema
 COUNTED = {
     PARENT: "each person counts once",
     FIRST: "each person with a row counts once",
-    NEXT: "only rows with one before them; each person who has such rows counts once, as their mean",
+    NEXT: "only rows that follow an earlier row of the person; each person with such rows counts once, as their mean",
 }
 """What is counted in each table, as a note on its estimates."""
 
