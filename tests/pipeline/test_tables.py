@@ -317,7 +317,7 @@ def test_without_a_person_ten_rows_are_used() -> None:
     [
         ({"person": "c"}, "is the table of persons"),
         ({"person": "q"}, "must be one of the tables"),
-        ({"keys": {"c": ("of", "c")}}, "circle"),
+        ({"keys": {"c": ("of", "c")}}, "points to its own table"),
         ({"keys": {"c": ("of", "q")}}, "from one of the tables to the other"),
         ({"keys": {"c": "of"}}, "is a pair"),
         ({"keys": {}}, "joined by one key"),
