@@ -15,7 +15,7 @@ from typing import Any
 import sklar
 from sklar.methods.registry import METHODS
 from sklar.pipeline.fit.request import FitRequest
-from sklar.pipeline.fit.run import fitting
+from sklar.pipeline.fit.run import open_fit
 from sklar.private.noise import SystemNoise
 
 QUICKER: dict[str, dict[str, Any]] = {
@@ -34,7 +34,7 @@ class HalvedNoise(SystemNoise):
 def fit_with_halved_noise(data: Any, schema: sklar.Schema, method: str, **settings: Any) -> sklar.Model:
     known = {name: settings.pop(name) for name in ("epsilon", "delta", "neighbours")}
     request = FitRequest(data=data, schema=schema, method=method, **known, options=settings)
-    with fitting(request, HalvedNoise()) as model:
+    with open_fit(request, HalvedNoise()) as model:
         return model
 
 

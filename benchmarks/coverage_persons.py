@@ -110,7 +110,7 @@ def run_persons(persons: int, epsilon: float, panels: int, seed: int) -> list[di
                 group = one.group in sizes.index
                 # Both ends of a share may be cut off at 0 and 1; spreads are estimated, so a third is left for them.
                 narrow += bool(group and spread and (one.error or 0.0) < 0.67 * spread / sizes[one.group] ** 0.5)
-                large += bool((one.worth or 0) > (1.5 * sizes[one.group] if group else 1.1 * persons))
+                large += bool((one.effective_rows or 0) > (1.5 * sizes[one.group] if group else 1.1 * persons))
         print(f"\r{number + 1} of {panels}", end="", file=sys.stderr, flush=True)
         if (number + 1) % 20 == 0 or number + 1 == panels:
             print(f"\n{persons:,} persons, epsilon {epsilon:g}, {number + 1} panels")

@@ -27,7 +27,7 @@ import benchmarks.elsewhere  # noqa: F401  # adds its tables
 import sklar
 from benchmarks.metrics import all_scores
 from benchmarks.tables import Split, load
-from sklar.pipeline.fit import FitRequest, fitting
+from sklar.pipeline.fit import FitRequest, open_fit
 
 Maker = Callable[[Split, int], pd.DataFrame]
 """A synthesizer: a split and a seed to a table like the rows to learn from."""
@@ -67,7 +67,7 @@ def scripted_fit(seed: int, data: pd.DataFrame, schema: sklar.Schema, target: st
     """A fit whose noise and whose seed of everything after it come from a script."""
     known = {name: given.pop(name) for name in ("method", "epsilon", "delta", "prior") if name in given}
     request = FitRequest(data=data, schema=schema, target=target, **known, options=given)
-    with patch.object(secrets, "randbits", lambda bits: seed), fitting(request, ScriptedNoise(seed)) as model:
+    with patch.object(secrets, "randbits", lambda bits: seed), open_fit(request, ScriptedNoise(seed)) as model:
         return model
 
 

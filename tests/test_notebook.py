@@ -58,7 +58,7 @@ def test_what_a_card_says(shown: dict[str, Any]) -> None:
 
 
 def test_long_tables_are_cut_with_a_word() -> None:
-    html = notebook.table(("n",), [(i,) for i in range(100)])
+    html = notebook.make_table(("n",), [(i,) for i in range(100)])
     assert html.count("<tr>") == 1 + notebook.MAX_TABLE_ROWS and "and 40 more" in html
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 import pytest
 
@@ -26,9 +28,11 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         "measurements": model.measurements,
         "releases": model.releases,
         "report": model.report(),
-        "estimate": model.estimate("mean(age)"),
+        "estimate": model.estimate("mean(age) by sex"),
         "plan": sklar.plan(schema, epsilon=1.0, rows=900),
         "ledger": sklar.read_ledger(folder / "rows.ledger"),
+        "open ledger": sklar.Ledger.open(folder / "rows.ledger"),
+        "audit": sklar.lab.audit_schema(rows, schema),
         "verified": sklar.verify(folder / "rows.sklar"),
         "evaluation": sklar.evaluate(rows, sample, schema),
         "check": sklar.check_schema(schema),
@@ -38,6 +42,12 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 def test_results_are_printed_on_a_screen(printed: dict[str, object]) -> None:
     sizes = {name: max(len(str(found)), len(repr(found))) for name, found in printed.items()}
     assert {name: size for name, size in sizes.items() if size > MOST} == {}
+
+
+def test_numbers_are_rounded_and_objects_are_named(printed: dict[str, object]) -> None:
+    """No number of 15 digits, and no place in memory."""
+    for name, found in printed.items():
+        assert not re.search(r"\d\.\d{9}| object at 0x", str(found) + repr(found)), name
 
 
 def test_a_claim_is_a_paragraph_and_a_table_of_what_it_rests_on(printed: dict[str, object]) -> None:

@@ -33,8 +33,8 @@ WIDTH = 100
 EPSILON_TICKS, ERROR_TICKS = (0.1, 0.3, 1, 3, 10), (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 INTRO = """# The open benchmark
 
-Public tables, every tool at the same budget, and entries that anyone can check. This page is written
-by `python -m benchmarks.open page` from benchmarks/results/open.jsonl.
+Public tables, every tool at the same budget, and entries that anyone can check. This page is
+written by `python -m benchmarks.open page` from benchmarks/results/open.jsonl.
 
 """
 HOW = """## How to read it
@@ -43,8 +43,8 @@ HOW = """## How to read it
   between the tables of two columns. tvd1, tvd2 and tvd3 are the same for one, two and three columns
   in 32 equal cells. all 3-way and skewed are AIM's workload errors (twice the distance of three
   columns; over all triples, and over 256 triples in which some columns occur often).
-* **Real rows** is the share of the real rows that a random part needs to be as close. A fresh sample
-  of the same size has 33%.
+* **Real rows**: a random part of the real rows of this size is as close to the whole table as the
+  synthetic rows are. A fresh sample of the same size as the table has 33%.
 * **AUC** is the mean of three learners (boosting, logistic regression, tree), trained on synthetic
   rows and tested on a fifth of the real rows that no tool saw; in brackets, trained on real rows.
 * **Rank** is by error. Tools are tied that differ by less than two standard errors. {spread}
@@ -52,7 +52,8 @@ HOW = """## How to read it
 * delta is 1e-9. Peers work on at most 32 cells for a column of numbers, from public bounds; the
   k-marginal score cuts numbers into twentieths of their real ranks, which such a grid may miss.
 * "Tuned on" means that results on this table were looked at while methods of Sklar were developed.
-  The others were not used, as far as the developers' notes say. NIST's national excerpt is tuned on.
+  The others were not used, as far as the developers' notes say. NIST's national excerpt is tuned
+  on.
 """
 WEAKNESS = """Columns of real numbers with few distinct values are one reason (randhie, bikeshare, abortion): rows
 come out near these values and not on them, unless the schema states `step`, `decimals` or `atoms`,
@@ -62,8 +63,8 @@ another.
 """
 SKLAR_HEAD = """## Sklar on every table
 
-NIST's k-marginal score of 1000, and in brackets the share of the real rows that is as close (a fresh
-sample has 33%).
+NIST's k-marginal score of 1000, and in brackets the share of the real rows that is as close (a
+fresh sample has 33%).
 
 """
 CHECK = """## Check an entry
@@ -71,14 +72,16 @@ CHECK = """## Check an entry
 ```bash not-run
 python -m benchmarks.open fetch                                  # packages that hold the tables
 python -m benchmarks.open run --tables wage --tools sklar --epsilons 1
-python -m benchmarks.open entry wage sklar 1 -o wage.zip         # and the rows of the table beside it
+# Writes wage.zip, and the rows of the table beside it.
+python -m benchmarks.open entry wage sklar 1 -o wage.zip
 sklar bench verify wage.zip
 ```
 
-An entry has the checksums of the table, versions, settings, synthetic rows and scores, and for Sklar
-the release bundle. `verify` computes the scores again, verifies the release, draws its rows again,
-and compares what was released with the exact counts of the public table: the differences must look
-like the stated noise. Entries of other tools have no release, so only their scores can be checked.
+An entry has the checksums of the table, versions, settings, synthetic rows and scores, and for
+Sklar the release bundle. `verify` computes the scores again, verifies the release, draws its rows
+again, and compares what was released with the exact counts of the public table: the differences
+must look like the stated noise. Entries of other tools have no release, so only their scores can be
+checked.
 
 A grid can be interrupted: runs that are there are not made again. `--limit` bounds a run, and a run
 that exceeds it is listed below. `python -m benchmarks.open nist -o FOLDER` writes the files that
@@ -296,7 +299,8 @@ def _left_out(results: list[dict[str, Any]]) -> str:
         tables = sorted({one["table"] for one in results if one["tool"] == tool and one["status"] == "ok"})
         listed = sorted({one["epsilon"] or 0.0 for one in results if one["tool"] == tool})
         at = " at epsilon " + ", ".join(f"{epsilon:g}" for epsilon in listed) if TOOLS[tool].private else ""
-        lines.append(f"* {TOOLS[tool].title}: run{at} on {', '.join(tables)}; on no others.")
+        run = f"* {TOOLS[tool].title}: run{at} on {', '.join(tables)}; on no others."
+        lines.append(textwrap.fill(run, WIDTH, subsequent_indent="  ", break_on_hyphens=False))
     for one in results:
         if one["status"] != "ok":
             why = f"exceeded {one['limit']:g} s" if one["status"] == "timeout" else "failed"

@@ -14,9 +14,11 @@ import argparse
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -28,6 +30,43 @@ TIMES = "times.json"
 """What the list is made of, so that a run of some scripts keeps the lines of the others."""
 QUICK_LIMIT = 600.0
 """Seconds of a script in a quick run: the longest took 454 s, and all 24 together 37 minutes, on two busy cores."""
+NOTES = (
+    "Why they differ",
+    "Beside the paper",
+    "The paper prints",
+    "PrivBayes here has",
+    "paper:",
+    "paper (",
+    "paper, ",
+)
+"""Beginnings of the lines below the numbers that explain them."""
+COLUMNS = (
+    "Column `paper` has the number printed in the paper (`chart`: it is only drawn there), `as published` that of the "
+    "same method with the paper's settings, and `ours` that of Sklar's default settings."
+)
+INTRODUCTION = """# Figures and tables of the papers
+
+Each page repeats a figure or table of a paper: the paper's numbers, the same method with the
+paper's settings, and Sklar's own. Pages are written by
+`python -m benchmarks.papers NAME --profile PROFILE`.
+
+| profile | sizes |
+|---|---|
+| `paper` | those of the paper |
+| `quick` | few rows, levels, games and runs: shows that a script works, and the direction of effects |
+
+| word | meaning |
+|---|---|
+| level | truncation level: the number of vine trees that are kept; more trees fit closer and protect less |
+| real rows, floor | the same score for real rows in place of synthetic ones |
+| stand-in | a generated table in place of one that may not be handed on |
+| Q1, Q2, Q3 | all counts of one value, of two values together, and of three values together |
+| MAB, WCAB | mean and greatest absolute regression coefficient about a sensitive column; lower protects better |
+| PG | privacy gain: 1 if a membership attack learns nothing |
+| PU_t | weighted mean of privacy and utility at level t |
+| ks, rho | Kolmogorov-Smirnov distance of single columns; mean error of Spearman correlations |
+| mcc2, mccn, rmse | Matthews correlation for two and for several classes; error of a linear regression |
+"""
 GRACE = 10
 """Seconds that a stopped script has to end its own processes."""
 DRAWS = "--quick --out {out}"
@@ -104,31 +143,60 @@ def about(name: str) -> str:
 
 
 def write_page(name: str, run: Run, printed: str, out: Path) -> None:
-    """Pictures that a script drew are those it named."""
+    """Write the page of a script: its numbers, what they mean, its notes, and the pictures that it drew."""
     drawn = [Path(line.removeprefix("drawn: ").strip()) for line in printed.splitlines() if line.startswith("drawn: ")]
-    plain = "\n".join(line for line in printed.splitlines() if not line.startswith("drawn: "))
-    pictures = "".join(f"![{path.stem}]({path.name})\n\n" for path in drawn if path.exists())
-    head = (
-        f"# {run.about}\n\n`{run.command}`: {run.ended}, {run.seconds} s. Numbers of the profile `{run.profile}`.\n\n"
+    plain = [line for line in printed.splitlines() if not line.startswith("drawn: ")]
+    first_note = next((at for at, line in enumerate(plain) if line.startswith(NOTES)), len(plain))
+    numbers, notes = "\n".join(plain[:first_note]), paragraphs(plain[first_note:])
+    pictures = [f"![{path.stem}]({path.name})" for path in drawn if path.exists()]
+    # A heading cannot be wrapped: the paper and its figures are the heading, and what they show is a line below.
+    heading, _, what = run.about.partition(": ")
+    parts = [
+        f"# {heading}",
+        fill(f"{what[0].upper() if what[1:2].isalpha() else what[0]}{what[1:]}.") if what else "",
+        fill(describe_run(run)),
+    ]
+    parts += [fill(COLUMNS)] if "as published" in numbers else []
+    parts += [f"```text\n{numbers}\n```", *notes, *pictures]
+    (out / f"{name}.md").write_text("\n\n".join(part for part in parts if part) + "\n")
+
+
+def describe_run(run: Run) -> str:
+    """Say how the numbers of a page were made."""
+    return (
+        f"Made by `{run.command}` in {run.seconds} s ({run.ended}), with the sizes of the profile `{run.profile}`. "
+        "[The list of pages](README.md) explains profiles and words."
     )
-    (out / f"{name}.md").write_text(f"{head}```text\n{plain}\n```\n\n{pictures}".rstrip() + "\n")
+
+
+def paragraphs(lines: Sequence[str]) -> list[str]:
+    """Join the lines of notes to paragraphs; each starts like one of `NOTES`."""
+    found: list[str] = []
+    for line in lines:
+        if line.startswith(NOTES) or not found:
+            found.append(line)
+        else:
+            found[-1] += f" {line.strip()}"
+    return [fill(text) for text in found]
+
+
+def fill(text: str) -> str:
+    """Wrap a paragraph at 100 characters, without breaks inside of code."""
+    whole = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", "\0"), text)
+    return textwrap.fill(whole, 100, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
 
 
 def write_list(runs: Mapping[str, Run], out: Path) -> None:
-    """The list of pages."""
+    """Write the list of pages, with what their words mean."""
     (out / TIMES).write_text(json.dumps({name: asdict(run) for name, run in runs.items()}, indent=1) + "\n")
     rows = [
         f"| [{name}]({name}.md) | {run.about} | {run.profile} | {run.seconds} s, {run.ended} |"
         for name, run in runs.items()
     ]
     total = sum(run.seconds for run in runs.values()) / 60
-    text = (
-        "# Figures and tables of the papers\n\n"
-        "Written by `python -m benchmarks.papers NAME --profile quick|paper`. In the profile `quick` there are few "
-        "rows, levels, games and runs: numbers show that a script works and which way things go. `paper` has the "
-        f"paper's sizes. {total:.0f} minutes in all.\n\n| script | what | profile | time |\n|---|---|---|---|\n"
-    )
-    (out / "README.md").write_text(text + "\n".join(rows) + "\n")
+    head = "| script | what | profile | time |\n|---|---|---|---|\n"
+    text = fill(f"All pages together took {total:.0f} minutes.")
+    (out / "README.md").write_text(f"{INTRODUCTION}\n{text}\n\n{head}" + "\n".join(rows) + "\n")
 
 
 def main() -> None:

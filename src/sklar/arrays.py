@@ -56,16 +56,16 @@ def usable_cores() -> int:
 
 def _granted_cores() -> float:
     """Return the smallest CPU limit, in cores, of the control groups of this process; infinite without one."""
-    lines = _words(OWN_GROUP)
+    lines = _read_words(OWN_GROUP)
     own = next((line.removeprefix("0::").strip("/") for line in lines if line.startswith("0::")), "")
     places = (place for place in [GROUPS / own, *(GROUPS / own).parents] if place.is_relative_to(GROUPS))
-    limits = [_words(place / "cpu.max") for place in places]
-    limits.append(_words(GROUPS / "cpu/cpu.cfs_quota_us") + _words(GROUPS / "cpu/cpu.cfs_period_us"))
+    limits = [_read_words(place / "cpu.max") for place in places]
+    limits.append(_read_words(GROUPS / "cpu/cpu.cfs_quota_us") + _read_words(GROUPS / "cpu/cpu.cfs_period_us"))
     shares = [int(words[0]) / int(words[1]) for words in limits if len(words) == 2 and words[0].isdigit()]
     return min(shares, default=math.inf)
 
 
-def _words(path: Path) -> list[str]:
+def _read_words(path: Path) -> list[str]:
     try:
         return path.read_text().split()
     except (OSError, ValueError):

@@ -28,11 +28,11 @@ def whole_number(value: Any, what: str, least: int = 1, most: int | None = None)
     """Return an integer within bounds; refuse anything else."""
     if not is_whole(value, least, math.inf if most is None else most):
         upper = "" if most is None else f" and at most {most:,}"
-        raise UsageError(f"{what} must be a whole number of at least {least}{upper}; found {shown(value)}.")
+        raise UsageError(f"{what} must be a whole number of at least {least}{upper}; found {describe_given(value)}.")
     return int(value)
 
 
-def shown(value: Any) -> str:
+def describe_given(value: Any) -> str:
     """Return a value for an error message: its text, or only its type if it may be a table."""
     return repr(value) if value is None or isinstance(value, str | Number) else f"a {type(value).__name__}"
 

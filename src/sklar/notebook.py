@@ -20,38 +20,40 @@ BAR_INTERVAL = 0.2
 """Seconds between two updates of a progress bar."""
 
 
-def card(title: str, *parts: str) -> str:
+def make_card(title: str, *parts: str) -> str:
     """Return a box with a title around HTML parts."""
     head = f'<div style="font-weight:600;margin-bottom:.3em">{escape(title)}</div>'
     style = f"border:{LINE};border-radius:6px;padding:.6em .9em;margin:.4em 0;max-width:60em;overflow-x:auto"
     return f'<div class="sklar" style="{style}">{head}{"".join(parts)}</div>'
 
 
-def paragraph(text: str) -> str:
+def make_paragraph(text: str) -> str:
     """Return a paragraph of text."""
     return f'<p style="margin:.3em 0">{escape(text)}</p>'
 
 
-def bullets(texts: Iterable[str]) -> str:
+def make_bullets(texts: Iterable[str]) -> str:
     """Return a list of sentences; empty if there are none."""
     items = "".join(f"<li>{escape(text)}</li>" for text in texts)
     return f'<ul style="margin:.3em 0;padding-left:1.2em">{items}</ul>' if items else ""
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def make_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a table with numbers aligned to the right; long tables are cut."""
     listed = [list(row) for row in rows]
     cell = f"padding:.15em .7em;border-bottom:{LINE};vertical-align:top;text-align:"
     head = "".join(f'<th scope="col" style="{cell}left">{escape(heading)}</th>' for heading in headings)
     body = "".join(
-        "<tr>" + "".join(f'<td style="{cell}{_side(value)}">{escape(cell_text(value))}</td>' for value in row) + "</tr>"
+        "<tr>"
+        + "".join(f'<td style="{cell}{_choose_alignment(value)}">{escape(cell_text(value))}</td>' for value in row)
+        + "</tr>"
         for row in listed[:MAX_TABLE_ROWS]
     )
-    more = paragraph(f"and {len(listed) - MAX_TABLE_ROWS:,} more") if len(listed) > MAX_TABLE_ROWS else ""
+    more = make_paragraph(f"and {len(listed) - MAX_TABLE_ROWS:,} more") if len(listed) > MAX_TABLE_ROWS else ""
     return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}'
 
 
-def _side(value: object) -> str:
+def _choose_alignment(value: object) -> str:
     side = "right" if isinstance(value, int | float) and not isinstance(value, bool) else "left"
     return f"{side};white-space:nowrap" if len(cell_text(value)) < MAX_UNBROKEN_LETTERS else side
 

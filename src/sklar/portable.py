@@ -95,7 +95,7 @@ def unlock(handle: int) -> None:
         if fcntl is not None:
             fcntl.flock(handle, fcntl.LOCK_UN)
         else:
-            _lock_byte(handle, _windows().LK_UNLCK)
+            _lock_byte(handle, _require_windows_locks().LK_UNLCK)
 
 
 def remove_locked(path: str | os.PathLike[str], handle: int) -> None:
@@ -179,10 +179,10 @@ def own_group(*inherited: int) -> dict[str, Any]:
     """Return arguments of `subprocess.Popen` for a process that outlives this one and inherits files if possible."""
     if fcntl is None:
         return {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-    return {"start_new_session": True, **inheriting(*inherited)}
+    return {"start_new_session": True, **inherit_locks(*inherited)}
 
 
-def inheriting(*handles: int) -> dict[str, Any]:
+def inherit_locks(*handles: int) -> dict[str, Any]:
     """Return arguments of `subprocess.Popen` for a process that shares the locks of open files, where possible."""
     return {"pass_fds": handles} if LOCKS_ARE_INHERITED else {}
 
@@ -197,7 +197,7 @@ def end_group(process: int) -> None:
 
 def _try_lock_byte(handle: int) -> bool:
     try:
-        _lock_byte(handle, _windows().LK_NBLCK)
+        _lock_byte(handle, _require_windows_locks().LK_NBLCK)
     except PermissionError:  # EACCES: another open file holds it
         return False
     return True
@@ -207,12 +207,12 @@ def _lock_byte(handle: int, mode: int) -> None:
     place = os.lseek(handle, 0, os.SEEK_CUR)
     os.lseek(handle, LOCKED_BYTE, os.SEEK_SET)
     try:
-        _windows().locking(handle, mode, 1)
+        _require_windows_locks().locking(handle, mode, 1)
     finally:
         os.lseek(handle, place, os.SEEK_SET)
 
 
-def _windows() -> Any:
+def _require_windows_locks() -> Any:
     if msvcrt is None:
         raise OSError(0, "this system has neither POSIX nor Windows file locks")
     return msvcrt

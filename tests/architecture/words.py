@@ -48,33 +48,35 @@ FRAGMENT_STARTS = ("The same", "Of ", "So many", "As many")
 """Beginnings of docstrings that can only be understood below another docstring."""
 
 ONE_WORD_NAMES = """
-    ask assemble attack auc audit bundle calibrate cancel charge check combine command compare compile concatenate
-    connect convert count create decode describe discretise draft embed encode enforce estimate evaluate export
-    extract f1 fingerprint fisher fit format gather group hash holm kendall ks load main mcc measure merge normalise
-    open optimise parse pearson phik plan pmse print quote r2 read reconstruct record register regress release
-    render replay resume reweight rmse round run sample save score serve shuffle sign simulate siphash sort spearman
-    split standardize stream suggest summarise synth synthesize tabulate train transform upload validate verify
-    write
+    ask assemble attack auc audit bundle calibrate cancel charge check combine command compare compile complain
+    complete compute concatenate connect convert count create decode demo describe discretise diverge draft
+    embed encode enforce estimate evaluate export extract f1 fail fingerprint fisher fit format gather group
+    hash holm kendall ks load main mcc measure merge normalise note open optimise parse pay pearson phik plan
+    pmse print quote r2 read recode reconstruct record refit register regress release render replay resume
+    reweight risk rmse round run sample save scatter score serve shade shorten shuffle sign simulate siphash
+    sort spearman split standardize stream suggest summarise sweep synth synthesize tabulate take tally tint
+    tradeoff train transform unlock upload validate verify write
 """
-"""Verbs, and names of statistics, that may name a public function by themselves: they cannot be mistaken."""
+"""Verbs, and names of statistics and pictures, that may name a public function by themselves: they cannot be
+mistaken."""
 
 ALLOWED: dict[str, tuple[int, int, int]] = {
-    "accounting": (4, 0, 1),
-    "cli": (8, 0, 16),
-    "counting": (2, 0, 2),
-    "export": (2, 0, 3),
-    "inference": (20, 1, 1),
-    "lab": (0, 0, 5),
-    "methods": (6, 0, 7),
+    "accounting": (0, 0, 0),
+    "cli": (1, 0, 0),
+    "counting": (0, 0, 0),
+    "export": (0, 0, 0),
+    "inference": (1, 0, 0),
+    "lab": (0, 0, 0),
+    "methods": (6, 0, 6),
     "model": (3, 0, 29),
-    "pipeline": (5, 0, 12),
-    "private": (2, 0, 0),
+    "pipeline": (0, 0, 0),
+    "private": (0, 0, 0),
     "release": (0, 0, 0),
-    "report": (0, 0, 13),
-    "rows": (2, 0, 0),
-    "sample": (0, 0, 12),
-    "schema": (0, 0, 2),
-    "sklar": (0, 0, 8),
+    "report": (0, 0, 0),
+    "rows": (0, 0, 0),
+    "sample": (0, 0, 3),
+    "schema": (0, 0, 1),
+    "sklar": (0, 0, 1),
     "studio": (8, 0, 26),
 }
 """The faults that each package may still have: words, docstrings, names. Lower a number when the count has fallen."""
@@ -84,7 +86,8 @@ Rule = Callable[[Path], Iterator[str]]
 
 def find_words(path: Path) -> Iterator[str]:
     """List the words to avoid in identifiers, docstrings, comments and strings of one module."""
-    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "\0", path.read_text())
+    text = path.read_text().replace(".tell()", "")  # the method of Python's files
+    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "\0", text)
     for match in _ANY_WORD.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         word = re.sub(r"\s+", " ", match[0])

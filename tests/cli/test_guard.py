@@ -9,14 +9,14 @@ import pytest
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.errors import SchemaError, SklarWarning, UsageError
 
 SECRET = "cell-of-a-person"
 
 
 def ending(error: BaseException) -> int:
-    @guarded
+    @guard_command
     def command() -> None:
         secret = SECRET  # noqa: F841
         raise error
@@ -56,7 +56,7 @@ def test_an_interrupt_exits_with_130(capsys):
 
 
 def test_usage_errors_pass_through():
-    @guarded
+    @guard_command
     def command() -> None:
         raise typer.BadParameter("x")
 
@@ -74,13 +74,13 @@ def test_json_has_no_infinities_and_no_numpy(capsys):
 
 
 def test_tables_are_one_line_a_row_when_piped(capsys):
-    show.table(["a", "number"], [("x" * 300, 1.0), ("[bold]y", None)])
+    show.print_table(["a", "number"], [("x" * 300, 1.0), ("[bold]y", None)])
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3 and "x" * 300 in lines[1] and "[bold]y" in lines[2]
 
 
 def test_errors_and_warnings_of_a_command_with_json_are_json(capsys):
-    @guarded
+    @guard_command
     def command(*, json: bool = False) -> None:
         warnings.warn("mind this", SklarWarning, stacklevel=1)
         show.note("by the way")

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from sklar import __version__
 from sklar.cli.main import app
-from sklar.cli.terminal.options import read_options, reading, text_reading
+from sklar.cli.terminal.options import make_reading, read_options, text_reading
 from sklar.schema.reading import ReadOptions
 
 COMMANDS = [
@@ -79,7 +79,7 @@ def test_what_is_no_option_of_a_method_is_refused(text: str):
 
 
 def test_only_what_was_asked_goes_to_the_reader():
-    assert reading(null_value=[]) == text_reading() == ReadOptions()
+    assert make_reading(null_value=[]) == text_reading() == ReadOptions()
     asked = text_reading("\\t", "latin-1", ["NA"])
     assert asked == ReadOptions(delimiter="\t", encoding="latin-1", null_values=("NA",))
     assert asked.stated_names == ("delimiter", "encoding", "null_values")

@@ -193,7 +193,7 @@ def _fit(source: NoiseSource, **arguments: Any) -> Model:
     known = {f.name for f in fields(FitRequest)}
     asked = {name: value for name, value in arguments.items() if name in known}
     options = {name: value for name, value in arguments.items() if name not in known}
-    with fit_module.fitting(FitRequest(**asked, options=options), source) as model:
+    with fit_module.open_fit(FitRequest(**asked, options=options), source) as model:
         return model
 
 

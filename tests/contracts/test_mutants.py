@@ -121,7 +121,7 @@ def test_understated_sensitivity(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_phase_left_without_noise(monkeypatch: pytest.MonkeyPatch, planted: bool) -> None:
     """EFPA as its authors' code does it: the size of a coefficient gets noise, its phase (here a sign) gets none."""
     exact_sums: list[np.ndarray] = []
-    real_values, real_step = door_module.exact_values, PrivateDoor._step  # pyright: ignore[reportPrivateUsage]
+    real_values, real_step = door_module.exact_values, PrivateDoor._run_step  # pyright: ignore[reportPrivateUsage]
 
     def remembered(queries: Any, rows: Any) -> list[np.ndarray]:
         exact_sums[:] = real_values(queries, rows)
@@ -142,7 +142,7 @@ def test_phase_left_without_noise(monkeypatch: pytest.MonkeyPatch, planted: bool
 
     if planted:
         monkeypatch.setattr(door_module, "exact_values", remembered)
-        monkeypatch.setattr(PrivateDoor, "_step", step)
+        monkeypatch.setattr(PrivateDoor, "_run_step", step)
     base = people(6)
     other = pd.concat([base.iloc[1:], odd_rows().iloc[[0]]], ignore_index=True)
     settings = {"schema": schema(), "method": "dpcopula-kendall", "margins": "efpa", "epsilon": 20.0}

@@ -13,7 +13,7 @@ import pytest
 
 import sklar
 from benchmarks.data.panel import panel_schema, panel_table
-from sklar.pipeline.fit import FitRequest, fitting
+from sklar.pipeline.fit import FitRequest, open_fit
 
 ROWS = 4_000
 FEW = 300
@@ -130,5 +130,5 @@ def scripted_fit(data: Any, facts: sklar.Schema, case: Mapping[str, Any], patch:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         request = FitRequest(data=data, schema=facts, **asked, options=options)
-        with fitting(request, ScriptedNoise()) as model:
+        with open_fit(request, ScriptedNoise()) as model:
             return model

@@ -47,7 +47,7 @@ def test_no_variance_is_negative_and_rows_are_worth_what_their_noise_leaves() ->
     same = sklar.combine([1.0, 1.0, 1.0], [0.5, 0.5, 0.5])
     assert same.error**2 == pytest.approx(0.5 + 1.0 / 3)
     loud = sklar.combine([0.0, 10.0, -10.0, 4.0, -4.0], [1.0] * 5)
-    assert loud.worth < 0.05 < same.worth <= 1.0
+    assert loud.effective_share < 0.05 < same.effective_share <= 1.0
     assert sklar.combine([2.0, 2.0], [0.0, 0.0]).low == 2.0
 
 

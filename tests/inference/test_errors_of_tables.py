@@ -9,7 +9,13 @@ import pytest
 from scipy.stats import ncx2
 
 from sklar.accounting.noise import Noise, NoiseKind
-from sklar.inference.errors_of_tables import SquaredError, noncentrality, score_table, score_together, squared_error
+from sklar.inference.errors_of_tables import (
+    SquaredError,
+    estimate_noncentrality,
+    score_table,
+    score_together,
+    squared_error,
+)
 from sklar.release.counts import Counts, Interaction
 from sklar.release.measurements import Measurement
 from sklar.sample.rng import generator
@@ -19,9 +25,9 @@ ROWS, SHAPE, SIGMA = 1_000.0, (4, 5), 10.0
 
 def test_noncentrality_inverts_the_law() -> None:
     for statistic, freedom, level in ((30.0, 5, 0.025), (30.0, 5, 0.975), (900.0, 800, 0.5)):
-        found = noncentrality(statistic, freedom, level)
+        found = estimate_noncentrality(statistic, freedom, level)
         assert ncx2.cdf(statistic, freedom, found) == pytest.approx(level, abs=1e-6)
-    assert noncentrality(1.0, 5, 0.975) == 0.0
+    assert estimate_noncentrality(1.0, 5, 0.975) == 0.0
 
 
 def error_of(

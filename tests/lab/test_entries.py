@@ -23,7 +23,7 @@ from sklar.lab.entries.check import verify_entry
 from sklar.lab.entries.entry import Entry, read_entry, read_public, rows_checksum, write_entry
 from sklar.lab.entries.noise import compare_with_exact
 from sklar.lab.entries.scores import all_triples, score_rows, skewed_triples
-from sklar.pipeline.fit import FitRequest, fitting
+from sklar.pipeline.fit import FitRequest, open_fit
 from sklar.release.counts import Counts
 from sklar.release.measurements import Measurement
 
@@ -131,7 +131,7 @@ def test_a_release_with_less_noise_than_it_states_is_named(tmp_path: Path) -> No
     request = FitRequest(data=real, schema=SCHEMA, epsilon=2.0, delta=1e-9, method="independent")
 
     def fit() -> sklar.Model:
-        with fitting(request, LessNoise()) as model:
+        with open_fit(request, LessNoise()) as model:
             return model
 
     found = verify_entry(enter(tmp_path, fit, real, test), real, test)

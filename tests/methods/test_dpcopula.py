@@ -16,7 +16,14 @@ from sklar.accounting.budget import Budget
 from sklar.accounting.calibrate import calibrate
 from sklar.accounting.unit import Unit
 from sklar.errors import SklarError, UsageError
-from sklar.methods.dpcopula.kendall import KENDALL, KendallOptions, compared_rows, correlations, plan, tau_noise
+from sklar.methods.dpcopula.kendall import (
+    KENDALL,
+    KendallOptions,
+    compared_rows,
+    estimate_correlations,
+    plan,
+    tau_noise,
+)
 from sklar.methods.dpcopula.margins import MarginName, public_bins
 from sklar.methods.dpcopula.stages import vector_noise
 from sklar.model.conditioning import simulate_given
@@ -266,7 +273,7 @@ def test_taus_far_from_any_correlation_matrix_are_repaired(repair):
     """Noise may put taus beyond 1 and against each other."""
     margins = tuple(margin_from_dense(name, np.full(8, 1 / 8)) for name in "abcd")
     taus = np.array([5.0, -3.0, 1.0, 1.0, -1.0, 40.0])
-    corr = correlations(taus, margins, (np.arange(8, dtype=np.int32),) * 4, KendallOptions(repair=repair))
+    corr = estimate_correlations(taus, margins, (np.arange(8, dtype=np.int32),) * 4, KendallOptions(repair=repair))
     assert np.isfinite(corr).all() and np.linalg.eigvalsh(corr)[0] > 0
     np.testing.assert_allclose(corr.diagonal(), 1.0)
 

@@ -76,7 +76,7 @@ def test_values_stay_as_often_as_in_the_real_rows(model: sklar.Model, tmp_path: 
 def test_the_report_says_that_noise_hides_transitions(model: sklar.Model) -> None:
     found = model.report()
     assert not [one.columns for one in found.checked if one.residual.contradicts]
-    (said,) = [line for line in found.doubt if "Which value follows which" in line]
+    (said,) = [line for line in found.doubt if "Changes from one row of a person to the next" in line]
     assert "job" in said and "home" in said and "as often as measured" in said and "paid" not in said
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import sklar
 from sklar.errors import LedgerError, SchemaError
-from sklar.pipeline.fit.claim import _person_fact
+from sklar.pipeline.fit.claim import _make_person_fact
 from sklar.pipeline.model import Model
 
 COLUMNS = {"pid": sklar.Id(), "hid": sklar.Id(), "x": sklar.Category(["a", "b"]), "n": sklar.Integer(0, 9)}
@@ -82,7 +82,7 @@ def test_a_model_that_tells_of_other_persons_is_not_verified(tmp_path: Path, fit
     assert sklar.verify(tmp_path / "true.sklar", ledger=ledger).ok
     stored = model._stored
     assumed = tuple(fact for fact in stored.claim.assumed if fact != "rows_per_person")
-    person = None if told is None else _person_fact(told)
+    person = None if told is None else _make_person_fact(told)
     claim = replace(stored.claim, person=person, assumed=assumed if told else ("rows_per_person", *assumed))
     forged = replace(stored, schema=stored.schema.with_person(told), claim=claim)
     Model(forged).save(tmp_path / "forged.sklar")

@@ -243,7 +243,7 @@ def test_a_payment_that_keeps_listed_facts_is_not_resumed_by_one_that_does_not(
         raise RuntimeError("cut short")
 
     with monkeypatch.context() as patch, pytest.raises(RuntimeError):
-        patch.setattr("sklar.pipeline.fit.paid.priced", fail)
+        patch.setattr("sklar.pipeline.fit.paid.add_price", fail)
         pay(file, schema, epsilon=0.5, keep_listed=True)
     fresh = pay(file, schema, epsilon=0.5)
     assert len(read_ledger(f"{file}.ledger").fits) == 2 and fresh.schema.prices[0].kept == ()

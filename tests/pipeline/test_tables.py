@@ -297,7 +297,7 @@ def test_counts_of_two_tables_in_a_database_are_streamed_in_words() -> None:
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no table 'c'"):
         counts({"p": made(5)["p"]}, "parent: kind")
-    with pytest.raises(SourceError, match="just one file called p"):
+    with pytest.raises(SourceError, match="exactly one file called p"):
         counts(tmp_path, "parent: kind")
 
 
@@ -317,7 +317,7 @@ def test_without_a_person_ten_rows_are_used() -> None:
     [
         ({"person": "c"}, "is the table of persons"),
         ({"person": "q"}, "must be one of the tables"),
-        ({"keys": {"c": ("of", "c")}}, "circle"),
+        ({"keys": {"c": ("of", "c")}}, "points to its own table"),
         ({"keys": {"c": ("of", "q")}}, "from one of the tables to the other"),
         ({"keys": {"c": "of"}}, "is a pair"),
         ({"keys": {}}, "joined by one key"),

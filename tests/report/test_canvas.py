@@ -26,7 +26,7 @@ from sklar.report.charts.canvas import (
     Picture,
     Shape,
     image_address,
-    rectangle,
+    make_rectangle,
     to_png,
     to_svg,
     write_picture,
@@ -35,7 +35,7 @@ from sklar.report.colours import INK, PAPER, THEME
 
 RED, BLUE = "#ff0000", "#0000ff"
 SHAPES: dict[str, Shape] = {
-    "path": Path(pieces=(rectangle(20, 10, 60, 30),), fill=RED),
+    "path": Path(pieces=(make_rectangle(20, 10, 60, 30),), fill=RED),
     "line": Path(pieces=(((20.0, 20.0), (60.0, 20.0)),), colour=RED, width=20),
     "dot": Dot(x=40, y=20, radius=8, fill=RED),
     "picture": Picture(x=20, y=10, width=40, height=20, rows=(((255, 0, 0),),)),

@@ -10,7 +10,7 @@ import pytest
 import sklar
 from sklar.report.charts.canvas import to_svg
 from sklar.report.charts.trees import draw_vine
-from sklar.report.colours import LINES, PAPER, THEME, themed
+from sklar.report.colours import LINES, PAPER, THEME, theme_colour
 from sklar.report.page import render
 from tests.report.test_page import page
 
@@ -119,7 +119,7 @@ def test_colours_come_from_the_theme_alone(pages: dict[str, str], name: str) -> 
 
 @pytest.mark.parametrize("mode", [0, 1])
 def test_lines_of_charts_can_be_told_from_the_paper_in_both_modes(mode: int) -> None:
-    names = [re.sub(r"var\(--([\w-]+)\)", r"\1", themed(line)) for line in LINES]
+    names = [re.sub(r"var\(--([\w-]+)\)", r"\1", theme_colour(line)) for line in LINES]
     assert set(names) <= set(THEME)
     assert all(contrast(THEME[name][mode], THEME["paper"][mode]) >= MARK for name in names)
 

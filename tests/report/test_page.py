@@ -30,7 +30,7 @@ from sklar.lab.overview import MarginPicture, Overview, PairPicture
 from sklar.notebook import interval_text
 from sklar.report.charts.canvas import image_address
 from sklar.report.colours import diverge, shade
-from sklar.report.page import figure, learning_span, number, render, sentence, words
+from sklar.report.page import format_figure, format_number, format_setting, learning_span, make_sentence, render
 from sklar.schema import Real
 
 EVIL = "<script>alert(1)</script>\"'&"
@@ -177,12 +177,12 @@ def test_colour_scales_are_monotone_and_bounded(value: float) -> None:
 
 
 def test_numbers_as_texts() -> None:
-    assert [number(x) for x in (None, 0.12345, -3.0, 12_345.6)] == ["-", "0.123", "-3.000", "12,346"]
-    assert [figure(x) for x in (None, 0.12345, 12.345678, 123_456.0)] == ["-", "0.1235", "12.35", "1.235e+05"]
+    assert [format_number(x) for x in (None, 0.12345, -3.0, 12_345.6)] == ["-", "0.123", "-3.000", "12,346"]
+    assert [format_figure(x) for x in (None, 0.12345, 12.345678, 123_456.0)] == ["-", "0.1235", "12.35", "1.235e+05"]
     assert interval_text(None) == "-" and interval_text(exact_estimate(0.5)) == "0.500"
     assert interval_text(Estimate(value=0.5, low=0.4, high=0.6)) == "0.500 (0.400 to 0.600)"
-    assert sentence("both <peak>") == "Both <peak>."
-    assert words(["a", (1, 2.5), None]) == "a, 1, 2.5, None"
+    assert make_sentence("both <peak>") == "Both <peak>."
+    assert format_setting(["a", (1, 2.5), None]) == "a, 1, 2.5, None"
 
 
 def test_all_learners_share_the_scale_of_a_measure() -> None:

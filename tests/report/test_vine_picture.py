@@ -8,7 +8,7 @@ import pytest
 
 from sklar.errors import UsageError
 from sklar.report.charts.canvas import Box, Label, Path, to_svg, write_picture
-from sklar.report.charts.trees import DEEPER_PAIRS, draw_vine, lay_out_forest, thickness
+from sklar.report.charts.trees import DEEPER_PAIRS, compute_thickness, draw_vine, lay_out_forest
 
 
 def random_tree(size, rng):
@@ -77,8 +77,8 @@ def test_svg_is_well_formed_whatever_the_names():
 
 
 def test_a_strength_that_is_told_counts_more_than_tau():
-    assert thickness({**edge("a", "b", tau=0.3), "strength": 0.9}) == pytest.approx(1 + 8 * 0.9)
-    assert thickness(edge("a", "b", tau=-0.3)) == pytest.approx(1 + 8 * 0.3)
+    assert compute_thickness({**edge("a", "b", tau=0.3), "strength": 0.9}) == pytest.approx(1 + 8 * 0.9)
+    assert compute_thickness(edge("a", "b", tau=-0.3)) == pytest.approx(1 + 8 * 0.3)
 
 
 def test_files(tmp_path):

@@ -11,7 +11,7 @@ import sklar
 from sklar.errors import UnsupportedConditionError
 from sklar.sample.decode import concatenate
 from sklar.sample.draw import draw_sample, stream_tables
-from sklar.sample.rules.totals import quotas
+from sklar.sample.rules.totals import compute_quotas
 from sklar.schema import Boolean, Category, Datetime, Integer, Ordinal, Real, Schema
 from sklar.schema.rules import AtMost, Expression, Never, Totals
 
@@ -125,7 +125,7 @@ def test_largest_remainders():
     schema = Schema(COLUMNS)
     rule = Totals(column="region", counts={"N": 5, "S": 3, "W": 2})
     for rows in (1, 2, 3, 7, 9, 10, 101):
-        found = quotas(schema, rule, rows)
+        found = compute_quotas(schema, rule, rows)
         assert sum(found.values()) == rows
         assert all(abs(found[v] - rows * c / 10) < 1 for v, c in (("N", 5), ("S", 3), ("W", 2)))
 

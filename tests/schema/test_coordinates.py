@@ -230,7 +230,7 @@ BAD: list[tuple[list[Rule], str]] = [
     ([Together(columns=["cigs", "since"]), Together(columns=["since"], only_if={"smoker": True})], "nulls of 'since'"),
     ([OneHot(columns=["x", "y"]), OneHot(columns=["y", "z"])], "'y' is given by two rules"),
     ([Sum(total="all", parts=["part", "rest"]), Sum(total="rest", parts=["y", "half"]),
-      Sum(total="half", parts=["y", "rest"])], "'half', 'rest' go round in a circle"),
+      Sum(total="half", parts=["y", "rest"])], "'half', 'rest' form a cycle"),
     ([Never(values={"x": True}), Never(values={"x": False})], "leaves no value of 'x'"),
     ([Never(values={"x": a, "y": b}) for a in (True, False) for b in (0, 1)], "rule 4 (never): with the rules before"),
     ([Never(values={"y": 0}), Never(values={"y": 1, "x": True}), Expression("x or y == 0")], "rule 3 (expression)"),

@@ -105,7 +105,7 @@ def test_what_is_meant_is_read_and_written(text):
         ("age and married", "joins conditions, not a number"),
         ("sex == 'X'", "'X' is not a value of 'sex'"),
         ("sex < 'M'", "needs an order"),
-        ("born > 'yesterday'", "is no date"),
+        ("born > 'yesterday'", "is not a date"),
         ("born > sex", "cannot be compared with labels"),
         ("grade == 7 and grade == 8", "true for no value that 'grade'"),
         ("income > 100001", "true for no value that 'income'"),

@@ -42,7 +42,7 @@ def test_the_file_says_the_same(hierarchy: dict[str, Any]) -> None:
         ({"levels": [1], "parents": PARENTS}, "levels or parents, not both"),
         ({"parents": {k: v for k, v in PARENTS.items() if k != "J18"}}, "'J18' has no parent in parents"),
         ({"parents": PARENTS | {"K12": "gut"}}, "'K12', which is neither a label nor a parent"),
-        ({"parents": PARENTS | {"heart": "I21"}}, "go round in a circle"),
+        ({"parents": PARENTS | {"heart": "I21"}}, "form a cycle"),
         ({"parents": PARENTS | {"J18": 3}}, "parents must be texts"),
     ],
 )

@@ -57,7 +57,7 @@ BAD: list[tuple[Rule, str]] = [
     (Function(column="sex", of="age", table={"x": "F"}), "'x' is not a value of 'age'"),
     (Function(column="sex", of="born", table={"1850-01-01": "F"}), "is not a value of 'born'"),
     (Function(column="sex", of="code", table={"1": "X"}), "'X' is not a value of 'sex'"),
-    (Function(column="sex", of="sex", table={"F": "M"}), "circle"),
+    (Function(column="sex", of="sex", table={"F": "M"}), "cycle"),
 ]
 
 
@@ -77,7 +77,7 @@ def test_bad_rules_say_why(rule: Rule, words: str) -> None:
 
 
 def test_all_bad_rules_are_reported_at_once() -> None:
-    rules = [rule for rule, words in BAD if words != "circle"]
+    rules = [rule for rule, words in BAD if words != "cycle"]
     with pytest.raises(SchemaError) as caught:
         Schema(COLUMNS, rules)
     assert len(caught.value.faults) == len(rules)
@@ -88,7 +88,7 @@ def test_functions_may_chain_but_not_go_round_nor_give_a_column_twice() -> None:
     second = Function(column="yes", of="sex", table={"F": True})
     back = Function(column="code", of="yes", table={"true": 1})
     Schema(COLUMNS, [second, first])
-    with pytest.raises(SchemaError, match="circle"):
+    with pytest.raises(SchemaError, match="cycle"):
         Schema(COLUMNS, [first, second, back])
     with pytest.raises(SchemaError, match="given by two rules"):
         Schema(COLUMNS, [first, Function(column="sex", of="yes", table={"true": "F"})])

@@ -280,7 +280,7 @@ def test_two_tables_and_their_key_come_from_a_relationship() -> None:
         ({"relationships": HOSPITAL["relationships"] * 2}, DAYS, "exactly one of 'relationships'"),
         ({"relationships": [{**LINK, "child_foreign_key": ["a", "b"]}]}, DAYS, "child_foreign"),
         ({"relationships": [{**LINK, "child_table_name": "x"}]}, DAYS, "one of the tables"),
-        ({"relationships": [{**LINK, "child_foreign_key": "x"}]}, DAYS, "'x' is the key of 'stays'"),
+        ({"relationships": [{**LINK, "child_foreign_key": "x"}]}, DAYS, "'x' is the key of table 'stays'"),
         ({"relationships": [{**LINK, "child_foreign_key": "smokes"}],
           "tables": {**HOSPITAL["tables"], "stays": FLAGS}},
          {}, "rename it"),

@@ -19,7 +19,7 @@ from sklar.accounting.unit import Unit
 from sklar.errors import BudgetError
 
 _MAX_TRIES = 6
-"""Most amounts that the search tries: each costs one exact composition; fewer may leave some budget unused."""
+"""Maximum number of amounts that the search tries. Each costs one exact composition; fewer may leave budget unused."""
 _TARGET_SHARE = 0.998
 """Share of delta that the search aims at, so that a small miss is still within the budget."""
 

@@ -135,10 +135,10 @@ class PersonFact:
             "and, of a whole number, without a fraction of zeros; capital letters and leading zeros matter. Rows "
             "without a value, or with a float from 2^53 on, were left out. "
             f"Of a person at most {rows}, "
-            f"{which}, were used{share}: rows beyond that were left out, whoever's they are.{self._static_clause()}"
+            f"{which}, were used{share}: rows beyond that were left out, whoever's they are.{self._describe_static()}"
         )
 
-    def _static_clause(self) -> str:
+    def _describe_static(self) -> str:
         return f" What never changes within a person: {', '.join(self.static)}." if self.static else ""
 
 
@@ -210,7 +210,7 @@ class Claim:
             return f"NO DP GUARANTEE (method {self.method})"
         rest = "" if self.complete else ", without the cost of some measured facts"
         amounts = _format_pair(self.epsilon, self.delta)
-        return f"differentially private, {amounts}{self._prior_clause()}{rest} (method {self.method})"
+        return f"differentially private, {amounts}{self._mention_prior()}{rest} (method {self.method})"
 
     @property
     def first_sentence(self) -> str:
@@ -218,7 +218,7 @@ class Claim:
         if not self.guarantee:
             return self._state_no_guarantee()[0]
         bounds = f"epsilon = {format_bound(self.epsilon)} and delta = {format_bound(self.delta)}"
-        conditions = f"{self._describe_protection()}{self._prior_clause()}{self._unpriced_clause()}"
+        conditions = f"{self._describe_protection()}{self._mention_prior()}{self._list_unpriced_facts()}"
         return f"This model (method {self.method}) is differentially private with {bounds}, for {conditions}."
 
     @property
@@ -260,10 +260,12 @@ class Claim:
     def __str__(self) -> str:
         basis = (text if sentence else f"{label}: {text}." for label, text, sentence in self._list_basis())
         version = [f"Sklar {self.version}."] if self.guarantee else []
-        return " ".join([self.summary, *basis, *version])
+        return "\n".join([self.summary, *basis, *version])
 
     def _repr_html_(self) -> str:
-        return notebook.card(self.label, notebook.paragraph(self.summary), notebook.table(("", ""), self.basis))
+        return notebook.make_card(
+            self.label, notebook.make_paragraph(self.summary), notebook.make_table(("", ""), self.basis)
+        )
 
     def _list_basis(self) -> list[tuple[str, str, bool]]:
         """List labels and texts, and whether a text is a sentence that needs no label."""
@@ -294,10 +296,10 @@ class Claim:
         )
         return f"{self.protected} (the number of {'rows' if self.person is None else 'persons'} is {count}; {how})"
 
-    def _prior_clause(self) -> str:
+    def _mention_prior(self) -> str:
         return "" if self.prior is None else ", given a prior taken as public"
 
-    def _unpriced_clause(self) -> str:
+    def _list_unpriced_facts(self) -> str:
         if self.complete:
             return ""
         return f"; NOT INCLUDED is what it cost to measure {_list_facts(self.unpriced)}, for which no price is known"
@@ -308,7 +310,7 @@ class Claim:
         whom = "with as without any single person" if add else "whoever stands in any one person's place"
         rest = "" if self.complete else ", apart from what those facts give away"
         return (
-            f"Whatever anyone concludes from the model, or from any number of rows sampled from it, is at most "
+            f"Any conclusion that anyone draws from the model, or from any number of rows sampled from it, is at most "
             f"exp({format_bound(self.epsilon, 4)}) times as likely{added}, {whom}{rest}."
         )
 
@@ -425,7 +427,7 @@ def claim_from_dict(record: Mapping[str, Any]) -> Claim:
         person: dict[str, Any] = dict(fields["person"])
         fields["person"] = PersonFact(static=tuple(person.pop("static", ())), **person)
     fields["own"] = None if fields.get("own") is None else tuple(fields["own"])
-    fields["prices"] = tuple(_price_from_dict(price) for price in fields.get("prices", ()))
+    fields["prices"] = tuple(_read_price(price) for price in fields.get("prices", ()))
     fields["confirmed"] = tuple((by, tuple(facts)) for by, facts in fields.get("confirmed", ()))
     if fields.get("prior") is not None:
         prior: dict[str, Any] = dict(fields["prior"])
@@ -436,7 +438,7 @@ def claim_from_dict(record: Mapping[str, Any]) -> Claim:
     return Claim(**fields)
 
 
-def _price_from_dict(record: Mapping[str, Any]) -> FactPrice:
+def _read_price(record: Mapping[str, Any]) -> FactPrice:
     fields: dict[str, Any] = dict(record)
     kept = tuple((fact, tuple(values)) for fact, values in fields.pop("kept", ()))
     return FactPrice(kept=kept, **fields)

@@ -53,11 +53,11 @@ class CountEvent(ChargedEvent):
 
     @property
     def rho(self) -> float:
-        return self.tables * _vector_rho(self.noise, self.unit.l1, self.unit.l2, self.unit.largest)
+        return self.tables * _compute_vector_rho(self.noise, self.unit.l1, self.unit.l2, self.unit.largest)
 
     @property
     def epsilon(self) -> float:
-        return self.tables * _vector_epsilon(self.noise, self.unit.l1)
+        return self.tables * _compute_vector_epsilon(self.noise, self.unit.l1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +81,11 @@ class SumEvent(ChargedEvent):
 
     @property
     def rho(self) -> float:
-        return _vector_rho(self.noise, self.l1, self.l2, min(self.l1, self.l2))
+        return _compute_vector_rho(self.noise, self.l1, self.l2, min(self.l1, self.l2))
 
     @property
     def epsilon(self) -> float:
-        return _vector_epsilon(self.noise, self.l1)
+        return _compute_vector_epsilon(self.noise, self.l1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,11 +137,11 @@ class DiscoveryEvent(ChargedEvent):
     @property
     def rho(self) -> float:
         """Cost of one table of counts with the same noise."""
-        return _vector_rho(self.noise, self.unit.l1, self.unit.l2, self.unit.largest)
+        return _compute_vector_rho(self.noise, self.unit.l1, self.unit.l2, self.unit.largest)
 
     @property
     def epsilon(self) -> float:
-        return _vector_epsilon(self.noise, self.unit.l1)
+        return _compute_vector_epsilon(self.noise, self.unit.l1)
 
 
 Event = CountEvent | SumEvent | ChoiceEvent | DiscoveryEvent
@@ -149,13 +149,13 @@ PlannedEvent = CountEvent | SumEvent
 """Events that a plan made in advance may contain."""
 
 
-def _vector_rho(noise: Noise, l1: float, l2: float, largest: float) -> float:
+def _compute_vector_rho(noise: Noise, l1: float, l2: float, largest: float) -> float:
     if noise.kind == "gaussian":
         return (l2 / noise.scale) ** 2 / 2
     return l1 / noise.scale * math.tanh(largest / (2 * noise.scale))
 
 
-def _vector_epsilon(noise: Noise, l1: float) -> float:
+def _compute_vector_epsilon(noise: Noise, l1: float) -> float:
     return l1 / noise.scale if noise.kind == "laplace" else math.inf
 
 

@@ -26,5 +26,7 @@ def read_conditions(conditions: Any) -> list[tuple[int, dict[str, Any]]]:
             values = one.column_values if hasattr(one, "column_values") else one.get_column_values()
             found.append((int(one.num_rows), dict(values)))
         else:
-            raise UsageError("conditions must be objects with num_rows and column_values, as sdv.sampling.Condition")
+            raise UsageError(
+                "conditions must be objects with num_rows and column_values, such as sdv.sampling.Condition"
+            )
     return found

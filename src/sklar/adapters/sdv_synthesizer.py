@@ -62,13 +62,13 @@ class SklarSynthesizer:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings (scikit-learn's interface)."""
-        return {name: getattr(self, name) for name in _settings()}
+        return {name: getattr(self, name) for name in _list_parameters()}
 
     def set_params(self, **params: Any) -> SklarSynthesizer:
         """Change settings."""
         for name, value in params.items():
-            if name not in _settings():
-                raise UsageError(f"SklarSynthesizer has no setting '{name}'; it has {', '.join(_settings())}")
+            if name not in _list_parameters():
+                raise UsageError(f"SklarSynthesizer has no setting '{name}'; it has {', '.join(_list_parameters())}")
             setattr(self, name, value)
         return self
 
@@ -80,7 +80,7 @@ class SklarSynthesizer:
     def fit(self, data: Any, y: Any = None) -> SklarSynthesizer:
         """Fit a model to a table; `y` is ignored."""
         model = fit(
-            data, self._facts(), self.method, self.epsilon, self.delta, self.ledger, target=self.target,
+            data, self._choose_schema(), self.method, self.epsilon, self.delta, self.ledger, target=self.target,
             **dict(self.options or {}),
         )  # fmt: skip
         like = None if isinstance(data, str | PathLike | Mapping) else read_like(data)
@@ -107,7 +107,9 @@ class SklarSynthesizer:
 
         `max_tries_per_batch` and `batch_size` exist for SDV and have no effect.
         """
-        return self._shown(self.model_.sample(num_rows, seed=self.random_state if seed is None else seed, given=given))
+        return self._restore_frame_type(
+            self.model_.sample(num_rows, seed=self.random_state if seed is None else seed, given=given)
+        )
 
     def sample_from_conditions(self, conditions: Any, *ignored: Any, seed: int | None = None, **unused: Any) -> Any:
         """Draw rows that meet SDV's conditions (`sdv.sampling.Condition`), one condition after the other."""
@@ -120,7 +122,7 @@ class SklarSynthesizer:
         ]
         if not tables:
             raise UsageError("give at least one condition")
-        return self._shown(pa.concat_tables(tables))
+        return self._restore_frame_type(pa.concat_tables(tables))
 
     def sample_remaining_columns(
         self, known_columns: Any, *ignored: Any, seed: int | None = None, **unused: Any
@@ -128,7 +130,7 @@ class SklarSynthesizer:
         """Return the given rows with their other columns drawn; see `Model.complete`."""
         return self.model_.complete(known_columns, seed=self.random_state if seed is None else seed)
 
-    def _shown(self, table: Any) -> Any:
+    def _restore_frame_type(self, table: Any) -> Any:
         like = None if self._fitted is None else self._fitted.like
         return table if like is None else as_frame(table, self.model_.schema, to=None, like=like)
 
@@ -160,7 +162,7 @@ class SklarSynthesizer:
         """Write the model file; `sklar.load` reads it, and `force` overwrites an existing one."""
         self.model_.save(path, force=force)
 
-    def _facts(self) -> Schema | str | PathLike[str] | None:
+    def _choose_schema(self) -> Schema | str | PathLike[str] | None:
         schema: Any = self.schema
         first = self._takes_metadata_first()
         if self.metadata is None and not first:
@@ -190,5 +192,5 @@ class _Fitted:
     like: Any
 
 
-def _settings() -> tuple[str, ...]:
+def _list_parameters() -> tuple[str, ...]:
     return tuple(name for name in inspect.signature(SklarSynthesizer.__init__).parameters if name != "self")

@@ -62,7 +62,7 @@ class Synthesizer:
             more: `ledger`, and options of the method. `verbose` has no effect.
         """
         if epsilon is None:
-            raise UsageError("epsilon has no default: choose it, as epsilon=1.0")
+            raise UsageError("epsilon has no default: choose it, such as epsilon=1.0")
         more.pop("verbose", None)
         method = None if synth is None or synth.lower() in SMARTNOISE_NAMES else synth
         return cls(epsilon, method=method, delta=DEFAULT_DELTA if delta is None else delta, **more)
@@ -131,7 +131,7 @@ def schema_of(data: Any, categorical: Sequence[str], ordinal: Sequence[str], con
     form = form_of(data)
     if form is None:
         raise UsageError(f"data must be a data frame of pandas, polars, Arrow or DuckDB, not a {type(data).__name__}")
-    names = [str(name) for name in (data.column_names if form == "arrow" else _column_names(data))]
+    names = [str(name) for name in (data.column_names if form == "arrow" else _list_column_names(data))]
     hints = {
         **dict.fromkeys(categorical, Category(source="pay")),
         **dict.fromkeys(ordinal, Integer(0, 1, source=MEASURED_BOUNDS)),
@@ -144,5 +144,5 @@ def schema_of(data: Any, categorical: Sequence[str], ordinal: Sequence[str], con
     return Schema(columns)
 
 
-def _column_names(data: Any) -> Sequence[Any]:
+def _list_column_names(data: Any) -> Sequence[Any]:
     return data.collect_schema().names() if hasattr(data, "collect_schema") else list(data.columns)

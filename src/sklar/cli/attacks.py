@@ -8,13 +8,13 @@ import typer
 
 from sklar.cli.compare import read_peers
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import REFUSED, guarded
+from sklar.cli.terminal.guard import REFUSED, guard_command
 from sklar.cli.terminal.options import (
     Json,
     MethodOptions,
     NeighboursName,
     SchemaFile,
-    numbers,
+    parse_numbers,
     read_options,
     shared_options,
     text_reading,
@@ -34,25 +34,28 @@ ATTACK_OPTIONS = {
 """All attacks on a table, and the options of each."""
 
 
-@guarded
+@guard_command
 @shared_options(read=text_reading)
 def attack_table(
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help="membership, copies, singling-out, linkability, attribute or all.")
     ],
-    real: Annotated[str, typer.Argument(metavar="REAL", help="The real table that was learned from.")],
+    real: Annotated[str, typer.Argument(metavar="REAL", help="The real table from which the synthetic one was made.")],
     synthetic: Annotated[str, typer.Argument(metavar="SYNTHETIC", help="The synthetic table.")],
     schema: SchemaFile,
     holdout: Annotated[
         str | None, typer.Option("--holdout", metavar="FILE", help="Real rows that the synthesizer never saw.")
     ] = None,
     sensitive: Annotated[
-        list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="For attribute; repeatable.")
+        list[str] | None,
+        typer.Option("--sensitive", metavar="COLUMN", help="Column that the attack attribute guesses; repeatable."),
     ] = None,
     targets: Annotated[int | None, typer.Option("--targets", help="Number of rows of each kind to attack.")] = None,
-    iterations: Annotated[int | None, typer.Option("--iterations", help="For membership: number of games.")] = None,
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", help="Number of games of the attack membership.")
+    ] = None,
     distance: Annotated[
-        str | None, typer.Option("--distance", help="For membership: hamming, euclidean or both.")
+        str | None, typer.Option("--distance", help="Distance of the attack membership: hamming, euclidean or both.")
     ] = None,
     report: Report = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of targets, subsamples and ties.")] = 0,
@@ -105,27 +108,29 @@ def _kinds(kind: str, options: dict[str, Any]) -> tuple[str, ...]:
 
 def show_attack(found: Attack) -> None:
     """Print the verdict, what could not be measured, and the numbers."""
-    show.line()
+    show.print_line()
     for sentence in found.verdict:
-        show.line(sentence)
+        show.print_line(sentence)
     for sentence in found.missing:
-        show.line(f"Not measured: {sentence}")
+        show.print_line(f"Not measured: {sentence}")
     rows = [
-        [n.name, *map(interval_text, (n.attack, n.control, n.baseline)), show.number(n.ideal), n.worse]
+        [n.name, *map(interval_text, (n.attack, n.control, n.baseline)), show.format_number(n.ideal), n.worse]
         for n in found.numbers
     ]
     if rows:
-        show.table(["number", "attack", "control", "baseline", "ideal", "worse"], rows)
+        show.print_table(["number", "attack", "control", "baseline", "ideal", "worse"], rows)
     bound = found.details.get("dp_bound")
     if bound is not None:
-        show.line(f"By its claim, the privacy gain is at least 2 - exp(epsilon) = {bound:.3f}.")
+        show.print_line(f"By its claim, the privacy gain is at least 2 - exp(epsilon) = {bound:.3f}.")
 
 
-@guarded
+@guard_command
 @shared_options(read=text_reading)
 def attack_method(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="shadow (membership) or attribute.")],
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="See `sklar methods`; or a peer's name.")],
+    method: Annotated[
+        str, typer.Argument(metavar="METHOD", help="Method to attack (see `sklar methods`), or the name of a peer.")
+    ],
     real: Annotated[str, typer.Argument(metavar="REAL", help="The real table whose rows are sampled.")],
     schema: SchemaFile,
     epsilon: Annotated[float | None, typer.Option("--epsilon", "-e", help="Epsilon of the method's fits.")] = None,
@@ -146,20 +151,23 @@ def attack_method(
     features: Annotated[
         str | None,
         typer.Option(
-            "--features", metavar="NAMES", help="For shadow: naive, histogram, correlation, ensemble, closest."
+            "--features",
+            metavar="NAMES",
+            help="Feature sets of shadow: naive, histogram, correlation, ensemble, closest.",
         ),
     ] = None,
     classifier: Annotated[
-        str | None, typer.Option("--classifier", help="For shadow: forest, plain-forest, logistic, neighbors or svc.")
+        str | None,
+        typer.Option("--classifier", help="Classifier of shadow: forest, plain-forest, logistic, neighbors or svc."),
     ] = None,
     published: Annotated[
-        bool, typer.Option("--published", help="For shadow: the published attacker, without our additions.")
+        bool, typer.Option("--published", help="Use the published shadow attacker, without our additions.")
     ] = False,
     iterations: Annotated[int | None, typer.Option("--iterations", help="Number of games.")] = None,
     profile: Annotated[str, typer.Option("--profile", help="Sizes of the games: paper or quick.")] = "paper",
     state: Annotated[
         str | None,
-        typer.Option("--state", metavar="DIR", help="Stores finished parts, to resume; default: REAL.attack."),
+        typer.Option("--state", metavar="DIR", help="Folder for finished parts, to resume from; default: REAL.attack."),
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", help="Number of processes.")] = None,
     report: Report = None,
@@ -188,8 +196,8 @@ def attack_method(
     require_reportable(report)
     fixed = {**({} if epsilon is None else {"epsilon": epsilon}), **read_options(method_option, also=("target",))}
     given: dict[str, Any] = {
-        "sensitive": sensitive, "workers": workers, "levels": numbers(levels, "--levels", "3,17", int),
-        "targets": numbers(targets, "--targets", "3,17", int), "peers": read_peers(peer) or None,
+        "sensitive": sensitive, "workers": workers, "levels": parse_numbers(levels, "--levels", "3,17", int),
+        "targets": parse_numbers(targets, "--targets", "3,17", int), "peers": read_peers(peer) or None,
         "features": None if features is None else features.split(","), "classifier": classifier,
         "published": published or None,
         "changes": None if iterations is None else {"iterations": iterations},
@@ -203,7 +211,7 @@ def attack_method(
     hand_over([found], print_one=show_attack, report=report, write=write_attack_report, json=json)
 
 
-@guarded
+@guard_command
 def audit_method(
     method: Annotated[str, typer.Argument(metavar="METHOD", help="A DP method; see `sklar methods`.")],
     epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="The epsilon to claim.")],
@@ -243,25 +251,25 @@ def audit_method(
     if json:
         show.as_json(found.to_dict())
     else:
-        show.paragraph(found.verdict)
+        show.print_paragraph(found.verdict)
         rows = [
             [
-                p.name, interval_text(p.mu), show.number(p.stated_mu),
+                p.name, interval_text(p.mu), show.format_number(p.stated_mu),
                 "-" if p.epsilon_of_mu is None else f"{p.epsilon_of_mu.low:.3g}",
                 f"{p.epsilon_low:.3g}", interval_text(p.noise), f"{p.visible:.3g}",
             ]
             for p in found.pairs
         ]  # fmt: skip
         if found.claimed_mu is not None:
-            show.line(f"mu of the claim: {found.claimed_mu:.3f}")
+            show.print_line(f"mu of the claim: {found.claimed_mu:.3f}")
         if found.mu is not None and len(rows) > 1:
             rows.append(["all of them", interval_text(found.mu), *["-"] * 5])
         headings = [
             "neighbours", "mu", "mu by exact shifts", "epsilon by mu >=", "epsilon by counting >=", "noise / stated",
             "visible epsilon",
         ]  # fmt: skip
-        show.table(headings, rows)
+        show.print_table(headings, rows)
         for fault in found.faults:
-            show.line(fault)
+            show.print_line(fault)
     if not found.passed:
         raise typer.Exit(REFUSED)

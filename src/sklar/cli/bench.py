@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import REFUSED, guarded
+from sklar.cli.terminal.guard import REFUSED, guard_command
 from sklar.cli.terminal.options import Json
 from sklar.errors import UsageError
 
@@ -21,7 +21,7 @@ def describe_group() -> None:
 
 
 @app.command("verify")
-@guarded
+@guard_command
 def verify(
     entry: Annotated[str, typer.Argument(metavar="ENTRY", help="The entry, a zip file.")],
     table: Annotated[
@@ -56,6 +56,6 @@ def verify(
         show.as_json(found.to_dict())
     else:
         for line in str(found).splitlines():
-            show.paragraph(line)
+            show.print_paragraph(line)
     if not found.ok:
         raise typer.Exit(REFUSED)

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import (
     DataFile,
     Delta,
     Json,
     SchemaFile,
-    measuring,
-    numbers,
+    make_measuring,
+    make_reading,
+    parse_numbers,
+    parse_words,
     read_options,
-    reading,
     require_data,
     shared_options,
-    words,
 )
 from sklar.cli.terminal.progress import step_bar
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from sklar.lab.compare.result import Compared
 
 
-@guarded
-@shared_options(read=reading, wanted=measuring)
+@guard_command
+@shared_options(read=make_reading, wanted=make_measuring)
 def command(
     schema: SchemaFile,
     output: Annotated[
@@ -49,14 +49,21 @@ def command(
         typer.Option("--peer", metavar="NAME=COMMAND", help="External command, see docs/compare.md; repeatable."),
     ] = None,
     metrics: Annotated[
-        str | None, typer.Option("--metrics", help="As tvd2,mcc,g_epsilon_plus, or all; default: quick ones.")
+        str | None,
+        typer.Option(
+            "--metrics", help="Metrics to compute, such as tvd2,mcc,g_epsilon_plus, or all; default: the quick ones."
+        ),
     ] = None,
-    attacks: Annotated[str | None, typer.Option("--attacks", help="As membership,copies; default: none.")] = None,
+    attacks: Annotated[
+        str | None, typer.Option("--attacks", help="Attacks to run, such as membership,copies; default: none.")
+    ] = None,
     rows: Annotated[
         int | None, typer.Option("--rows", "-n", help="Synthetic rows; default: the number of training rows.")
     ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", help="Worker processes; default: one per core.")] = None,
-    timeout: Annotated[float | None, typer.Option("--timeout", help="Time limit of a cell in seconds.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", help="Time limit in seconds of a cell: one system, epsilon and fold.")
+    ] = None,
     peer_timeout: Annotated[float, typer.Option("--peer-timeout", help="Time limit of a peer in seconds.")] = 3600.0,
     peer_memory: Annotated[
         float | None, typer.Option("--peer-memory", help="Memory limit of a peer in gigabytes.")
@@ -85,21 +92,21 @@ def command(
     require_data(file, read)
     with step_bar("comparing") as progress:
         found = compare(
-            file, schema, read_methods(methods, option), numbers(epsilons, "--epsilons") or (), folds, target=target,
-            peers=read_peers(peer), metrics=words(metrics), attacks=words(attacks) or (), delta=delta, rows=rows,
-            output=output, jobs=jobs, seed=seed, timeout=timeout, peer_timeout=peer_timeout, peer_memory=peer_memory,
-            retry=retry, progress=progress, read=read, **wanted,
+            file, schema, read_methods(methods, option), parse_numbers(epsilons, "--epsilons") or (), folds,
+            target=target, peers=read_peers(peer), metrics=parse_words(metrics), attacks=parse_words(attacks) or (),
+            delta=delta, rows=rows, output=output, jobs=jobs, seed=seed, timeout=timeout,
+            peer_timeout=peer_timeout, peer_memory=peer_memory, retry=retry, progress=progress, read=read, **wanted,
         )  # fmt: skip
     if json:
         show.as_json(found.to_dict())
         return
     _show(found)
-    show.line(f"Written, readable by their owner only: {output}/results.parquet, results.csv and {REPORT}")
+    show.print_line(f"Written, readable by their owner only: {output}/results.parquet, results.csv and {REPORT}")
 
 
 def read_methods(text: str, options: list[str] | None) -> list[str] | dict[str, dict[str, Any]]:
     """Parse names of methods, with the options of each if there are any."""
-    names = words(text) or []
+    names = parse_words(text) or []
     found: dict[str, dict[str, Any]] = {name: {"method": name} for name in names}
     if len(found) < len(names):
         return names
@@ -127,29 +134,29 @@ def read_peers(texts: list[str] | None) -> dict[str, str]:
 def _show(found: Compared) -> None:
     from sklar.lab.compare.result import RULE, TRAINED_ON_REAL
 
-    show.line(found.notice)
-    show.paragraph(found.advice)
+    show.print_line(found.notice)
+    show.print_paragraph(found.advice)
     for epsilon in found.budgets:
-        show.line()
+        show.print_line()
         if epsilon is not None:
-            show.line(f"Epsilon {epsilon:g}: mean over {found.settings.folds} folds, rank in brackets")
+            show.print_line(f"Epsilon {epsilon:g}: mean over {found.settings.folds} folds, rank in brackets")
         columns = {m.name: {s.system: s for s in found.standings(epsilon, m)} for m in found.measures}
         names = [*(system.name for system in found.systems), TRAINED_ON_REAL]
         names = [name for name in names if any(name in column for column in columns.values())]
-        rows = [[name, *(_standing(column.get(name)) for column in columns.values())] for name in names]
-        show.table(["system", *columns], rows)
-    show.line()
+        rows = [[name, *(_format_standing(column.get(name)) for column in columns.values())] for name in names]
+        show.print_table(["system", *columns], rows)
+    show.print_line()
     unsafe = [system for system in found.systems if system.kind == "disclosed"]
     if unsafe:
-        show.line(f"{unsafe[0].promise}, and not ranked: {', '.join(system.name for system in unsafe)}.")
-    show.paragraph(RULE)
+        show.print_line(f"{unsafe[0].promise}, and not ranked: {', '.join(system.name for system in unsafe)}.")
+    show.print_paragraph(RULE)
     for row in found.failures:
         at = "" if row.cell.epsilon is None else f" at epsilon {row.cell.epsilon:g}"
         show.note(f"{row.cell.system.name}{at}, fold {row.cell.fold}: {row.result.get('reason')}")
-    show.line()
+    show.print_line()
 
 
-def _standing(standing: object) -> str:
+def _format_standing(standing: object) -> str:
     mean, rank = getattr(standing, "mean", None), getattr(standing, "rank", None)
     if mean is None:
         return "-"

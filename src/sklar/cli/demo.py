@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import Json, MethodName
 from sklar.cli.terminal.progress import step_bar
 
 
-@guarded
+@guard_command
 def command(
     directory: Annotated[
         str, typer.Argument(metavar="[DIRECTORY]", help="New or empty folder for the files.")
@@ -41,12 +41,12 @@ def command(
         show.as_json({"claim": made.claim, "rows": made.rows, "files": [str(path) for path in made.files]})
         return
     folder = made.folder.resolve()
-    show.paragraph(made.promise)
-    show.line(f"The rest of the claim: {folder / 'claim.txt'}")
-    show.line()
-    show.line("Three things to look at:")
-    show.line(f"  {made.rows:,} synthetic rows: {folder / 'synthetic.csv'}")
-    show.line(f"  the public report: {folder / 'people.public.html'}")
-    show.line(f"  the release bundle: {folder / 'people.release.zip'}")
-    show.line(f"    verify it with: sklar verify {folder / 'people.release.zip'}")
-    show.line(f"The other files are described in {folder / 'README.txt'}")
+    show.print_paragraph(made.promise)
+    show.print_line(f"The rest of the claim: {folder / 'claim.txt'}")
+    show.print_line()
+    show.print_line("Three things to look at:")
+    show.print_line(f"  {made.rows:,} synthetic rows: {folder / 'synthetic.csv'}")
+    show.print_line(f"  the public report: {folder / 'people.public.html'}")
+    show.print_line(f"  the release bundle: {folder / 'people.release.zip'}")
+    show.print_line(f"    verify it with: sklar verify {folder / 'people.release.zip'}")
+    show.print_line(f"The other files are described in {folder / 'README.txt'}")

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Json, SchemaFile, measuring, numbers, shared_options, text_reading, words
+from sklar.cli.terminal.guard import guard_command
+from sklar.cli.terminal.options import (
+    Json,
+    SchemaFile,
+    make_measuring,
+    parse_numbers,
+    parse_words,
+    shared_options,
+    text_reading,
+)
 from sklar.cli.terminal.progress import part_of, step_bar
 from sklar.cli.terminal.show import Report, hand_over, require_reportable
 from sklar.errors import UsageError
@@ -22,8 +30,8 @@ if TYPE_CHECKING:
     from sklar.lab.metrics.subgroups import Subgroup
 
 
-@guarded
-@shared_options(read=text_reading, wanted=measuring)
+@guard_command
+@shared_options(read=text_reading, wanted=make_measuring)
 def command(
     real: Annotated[str, typer.Argument(metavar="REAL", help="The real table.")],
     synthetic: Annotated[list[str], typer.Argument(metavar="SYNTHETIC...", help="One or several synthetic tables.")],
@@ -46,19 +54,24 @@ def command(
         list[str] | None,
         typer.Option("--model", metavar="FILE", help="Model file whose claim is shown; one per table."),
     ] = None,
-    folds: Annotated[int, typer.Option("--folds", help="Folds of the real table, without a hold-out.")] = 3,
+    folds: Annotated[
+        int, typer.Option("--folds", help="Number of folds of the real table, if no hold-out is given.")
+    ] = 3,
     attacks: Annotated[
         str | None,
         typer.Option("--attacks", help="Attacks to report: membership,copies,singling-out,linkability,attribute."),
     ] = None,
     sensitive: Annotated[
-        list[str] | None, typer.Option("--sensitive", metavar="COLUMN", help="For the attack attribute; repeatable.")
+        list[str] | None,
+        typer.Option("--sensitive", metavar="COLUMN", help="Column that the attack attribute guesses; repeatable."),
     ] = None,
     keys: Annotated[
-        str | None, typer.Option("--keys", metavar="A,B", help="Columns an intruder knows, for disclosure.")
+        str | None,
+        typer.Option("--keys", metavar="A,B", help="Columns that an intruder knows, for the disclosure metrics."),
     ] = None,
     by: Annotated[
-        list[str] | None, typer.Option("--by", metavar="COLUMN", help="Also report errors by its values; repeatable.")
+        list[str] | None,
+        typer.Option("--by", metavar="COLUMN", help="Also report errors for each value of this column; repeatable."),
     ] = None,
     query_budget: Annotated[
         str,
@@ -100,16 +113,16 @@ def command(
         found = [
             evaluate(
                 real, path, schema, target, holdout, name=name, folds=folds, seed=seed, **wanted,
-                query_budget=numbers(query_budget, "--query-budget", "0.9,1e-9") or (),
+                query_budget=parse_numbers(query_budget, "--query-budget", "0.9,1e-9") or (),
                 claim=claims.get(name), read=read, progress=part_of(progress, name, at, len(names)),
-                attacks=words(attacks) or (), sensitive=sensitive or (), keys=words(keys), by=by or (),
+                attacks=parse_words(attacks) or (), sensitive=sensitive or (), keys=parse_words(keys), by=by or (),
             )
             for at, (name, path) in enumerate(zip(names, synthetic, strict=True))
         ]  # fmt: skip
     if scatter is not None:
         from sklar.lab.pictures import scatter as draw
 
-        draw(synthetic[0], schema, scatter, real=real, columns=words(columns), seed=seed, read=read)
+        draw(synthetic[0], schema, scatter, real=real, columns=parse_words(columns), seed=seed, read=read)
     several = len(found) > 1
     hand_over(found, print_one=lambda one: show_evaluation(one, several), report=report, write=write_report, json=json)
 
@@ -124,7 +137,7 @@ def _queries_alone(
     read: Any,
     json: bool,
 ) -> None:
-    """Evaluate binary tables."""
+    """Evaluate the counting queries of binary tables."""
     from sklar.lab.binary import evaluate_binary
 
     given = [name for name, value in idle.items() if value is not None]
@@ -132,7 +145,7 @@ def _queries_alone(
         raise UsageError(
             f"{given[0]} is not available for a binary table, which answers counting queries only; omit it."
         )
-    budget = numbers(query_budget, "--query-budget", "0.9,1e-9") or ()
+    budget = parse_numbers(query_budget, "--query-budget", "0.9,1e-9") or ()
     found = [
         evaluate_binary(real, path, schema, name=name, query_budget=budget, seed=seed, read=read)
         for name, path in zip(table_names(binary), binary, strict=True)
@@ -164,43 +177,43 @@ def table_names(paths: Sequence[str]) -> list[str]:
 
 def show_evaluation(evaluation: Evaluation, named: bool) -> None:
     """Print warnings, verdict, scores, columns, queries, groups and attacks of one table."""
-    show.line()
+    show.print_line()
     if named:
-        show.line(f"{evaluation.name}:")
+        show.print_line(f"{evaluation.name}:")
     for warning in evaluation.warnings:
         show.note(f"Warning: {warning}")
     for sentence in evaluation.verdict:
-        show.line(sentence)
-    show.line(f"What to do next: {evaluation.next_step}")
-    show.line()
+        show.print_line(sentence)
+    show.print_line(f"What to do next: {evaluation.next_step}")
+    show.print_line()
     rows = [
-        [s.about.name, show.number(s.value), show.number(s.floor), s.about.better, s.grade]
+        [s.about.name, show.format_number(s.value), show.format_number(s.floor), s.about.better, s.grade]
         for s in evaluation.scores.values()
     ]
-    show.table(["metric", "value", "floor", "better", "grade"], rows)
+    show.print_table(["metric", "value", "floor", "better", "grade"], rows)
     for score in evaluation.scores.values():
         if score.value is None:
-            show.line(f"{score.about.name}: {score.reason}")
-    show.line()
-    show.table(
+            show.print_line(f"{score.about.name}: {score.reason}")
+    show.print_line()
+    show.print_table(
         ["column", "null", "mean", "sd", "5%", "50%", "95% (real / synthetic)"], map(_column_line, evaluation.columns)
     )
-    show.line()
+    show.print_line()
     show_queries(evaluation.overview.queries)
     for found in evaluation.subgroups:
-        show.line()
-        show.table(
+        show.print_line()
+        show.print_table(
             [found.by, "rows", "tvd1 (floor)", "tvd2 (floor)", "means (floor)", "largest error of a mean"],
             map(_group_line, found.groups),
         )
     for sentence in (sentence for result in evaluation.attacks for sentence in result.verdict):
-        show.line(sentence)
+        show.print_line(sentence)
 
 
 def _group_line(one: Subgroup) -> list[str]:
     """Return the errors of one group."""
     pairs = ((one.tvd1, one.tvd1_floor), (one.tvd2, one.tvd2_floor), (one.means, one.means_floor))
-    errors = [f"{show.number(value)} ({show.number(floor)})" for value, floor in pairs]
+    errors = [f"{show.format_number(value)} ({show.format_number(floor)})" for value, floor in pairs]
     return [one.value, f"{one.rows[0]:,} / {one.rows[1]:,}", *errors, one.furthest]
 
 
@@ -208,7 +221,7 @@ def show_queries(queries: QueryProfiles, name: str = "queries") -> None:
     """Print the errors of counting queries."""
     found = [(one, one.answered[0].lines) for one in queries.sets]
     rows = [[f.name, f"{f.queries:,}", *(f"{x.average:,.0f} / {x.largest:,.0f}" for x in lines)] for f, lines in found]
-    show.table([name, "number", "95%", "99%", "100% (average / largest error, rows)"], rows)
+    show.print_table([name, "number", "95%", "99%", "100% (average / largest error in rows)"], rows)
 
 
 def _column_line(one: ColumnSummary) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import (
     DataFile,
     Force,
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from sklar.pipeline.model import Model
 
 
-@guarded
+@guard_command
 @shared_options(fit=fit_settings, read=large_reading)
 def command(
     schema: SchemaFile,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The model file, as people.sklar.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Output file, such as people.sklar.")],
     file: DataFile = None,
     force: Force = False,
     *,
@@ -50,7 +50,7 @@ def command(
     from sklar.export.atomic import refuse_replacing, require_writable
     from sklar.pipeline.fit.book import charged_files
     from sklar.pipeline.fit.request import FitRequest
-    from sklar.pipeline.fit.run import fitting
+    from sklar.pipeline.fit.run import open_fit
     from sklar.schema.table import Schema
 
     require_data(file, read)
@@ -60,7 +60,7 @@ def command(
     refuse_replacing([output], [schema, *charged_files(file, fit["ledger"])])
     with pass_bar("reading rows", file) as passes:
         request = FitRequest(data=file, schema=facts, read=replace(read, progress=passes), **fit)
-        with fitting(request) as model:
+        with open_fit(request) as model:
             model.save(output, force=True)  # inside the block: if it fails, the fit can be resumed at no cost
     _show(model, output, passes, json)
 
@@ -71,8 +71,8 @@ def _show(model: Model, output: str, passes: Passes, json: bool) -> None:
         show.as_json({"model": output, **claim})
     else:
         show.print_claim(model.claim)
-        show.line()
-        show.line(f"The model is in {output}.")
+        show.print_line()
+        show.print_line(f"The model is in {output}.")
     # On standard error, since the output may be published: the count depends on the exact size of the table.
     often = "once" if passes.count == 1 else f"{passes.count} times"
     show.note(f"The rows were {'counted in the database' if passes.where == 'database' else 'read'} {often}.")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import (
     Json,
     MethodOptions,
     SchemaFile,
-    numbers,
+    parse_numbers,
     read_options,
     shared_options,
     text_reading,
@@ -23,29 +23,42 @@ if TYPE_CHECKING:
     from sklar.lab.levels import LevelChoice
 
 
-@guarded
+@guard_command
 @shared_options(read=text_reading)
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The real table.")],
     schema: SchemaFile,
-    target: Annotated[str, typer.Option("--target", help="The response: root of the vine, and to be predicted.")],
+    target: Annotated[
+        str, typer.Option("--target", help="The response: the column to predict, and the root of the vine.")
+    ],
     sensitive: Annotated[str, typer.Option("--sensitive", metavar="A,B", help="The columns to protect.")],
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="DIR", help="For report, privacy-utility plot and truncated model."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Folder for the report, the privacy-utility plot and the truncated model.",
+        ),
     ] = None,
     holdout: Annotated[
         str | None, typer.Option("--holdout", metavar="FILE", help="Rows to test on; default: a fifth of FILE.")
     ] = None,
     levels: Annotated[
-        str | None, typer.Option("--levels", metavar="1,5,10", help="Default: 1, every fifth, and the highest.")
+        str | None,
+        typer.Option("--levels", metavar="1,5,10", help="Truncation levels; default: 1, every fifth, and the highest."),
     ] = None,
     attacks: Annotated[
-        str, typer.Option("--attacks", help="attribute (MAB, WCAB, MR2, MSE), shadow (PG; takes longest), or both.")
+        str,
+        typer.Option(
+            "--attacks", help="Attacks: attribute (MAB, WCAB, MR2, MSE), shadow (PG; takes longest), or both."
+        ),
     ] = "attribute,shadow",
-    privacy: Annotated[str, typer.Option("--privacy", help="Measure P_t: mab, wcab, mr2, mse or pg.")] = "mab",
-    weight: Annotated[float, typer.Option("--weight", help="Weight a in PU_t = a P_t + (1 - a) U_t.")] = 0.5,
-    learner: Annotated[str, typer.Option("--learner", help="boosting, forest, linear, svc or tree.")] = "forest",
+    privacy: Annotated[str, typer.Option("--privacy", help="Privacy measure P_t: mab, wcab, mr2, mse or pg.")] = "mab",
+    weight: Annotated[float, typer.Option("--weight", help="Weight a of privacy in PU_t = a P_t + (1 - a) U_t.")] = 0.5,
+    learner: Annotated[
+        str, typer.Option("--learner", help="Learner of the utility: boosting, forest, linear, svc or tree.")
+    ] = "forest",
     sets: Annotated[int, typer.Option("--sets", help="Number of synthetic tables for the utility of a level.")] = 50,
     published: Annotated[
         bool, typer.Option("--published", help="Method and attackers as published, without our additions.")
@@ -55,18 +68,21 @@ def command(
     workers: Annotated[int | None, typer.Option("--workers", help="Processes of the attacks.")] = None,
     state: Annotated[
         str | None,
-        typer.Option("--state", metavar="PATH", help="Stores finished parts, to resume; default: FILE.levels."),
+        typer.Option(
+            "--state", metavar="PATH", help="Folder for finished parts, to resume from; default: FILE.levels."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of split, fit, samples and targets.")] = 0,
     *,
     read: Any,
     json: Json = False,
 ) -> None:
-    """Choose the truncation level of TVineSynth.
+    """Choose how many vine trees TVineSynth keeps.
 
-    By utility and privacy: the method `tvine`, which has no DP guarantee, is fitted once. For every level a learner is
-    trained on synthetic tables, attacks try to infer the sensitive columns and who was in the table, and PU_t weighs
-    the two. Computed from real rows without noise: the results are for the custodian, and not private.
+    A level is the number of trees that are kept. The method `tvine`, which has no DP guarantee, is fitted once. For
+    every level a learner is trained on synthetic tables, attacks try to infer the sensitive columns and who was in
+    the table, and PU_t weighs utility and privacy. Computed from real rows without noise: the results are for the
+    custodian, and not private.
 
     \b
     Example:
@@ -78,7 +94,7 @@ def command(
     with step_bar("weighing levels") as progress:
         found = compare_levels(
             file, schema, target, [name.strip() for name in sensitive.split(",")], holdout=holdout,
-            candidates=numbers(levels, "--levels", "1,5,10", int), attacks=attacks.split(","), privacy=privacy,
+            candidates=parse_numbers(levels, "--levels", "1,5,10", int), attacks=attacks.split(","), privacy=privacy,
             weight=weight, learner=learner, sets=sets, profile=profile, published=published, workers=workers, seed=seed,
             state=state or f"{file}.levels", read=read, progress=progress, **read_options(option),
         )  # fmt: skip
@@ -88,18 +104,18 @@ def command(
         return
     _show(found)
     for path in files:
-        show.line(f"Written: {path}")
+        show.print_line(f"Written: {path}")
 
 
 def _show(found: LevelChoice) -> None:
     from sklar.report.page import NOTICE
 
-    show.line(NOTICE)
-    show.line(found.model.claim.label)
-    show.line()
-    show.table(found.headings, found.rows)
-    show.line()
+    show.print_line(NOTICE)
+    show.print_line(found.model.claim.label)
+    show.print_line()
+    show.print_table(found.headings, found.rows)
+    show.print_line()
     real = ", ".join(f"{name} {value:.3f}" for name, value in found.real.items())
-    show.line(f"The same learner trained on real rows: {real}.")
+    show.print_line(f"The same learner trained on real rows: {real}.")
     own = ", ".join(f"{name}: {level}" for name, level in found.by_column.items())
-    show.line(f"Chosen level: {found.chosen} (PU_t with a = {found.weight:g}, P_t from {found.privacy}; {own}).")
+    show.print_line(f"Chosen level: {found.chosen} (PU_t with a = {found.weight:g}, P_t from {found.privacy}; {own}).")

@@ -41,7 +41,7 @@ COMPLETE = "_SKLAR_COMPLETE"
 app = typer.Typer(
     name="sklar",
     help="Differentially private synthetic tables: fit a model to a table and sample any number of rows from it.",
-    epilog="Start with: sklar demo",
+    epilog="Start with: sklar demo. For a table of your own: sklar synth FILE -e 1 -o OUTPUT",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -102,7 +102,7 @@ def _print_completion(shell: str | None) -> None:
 
 
 @app.callback()
-def about(
+def set_up(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import Json
 
 
-@guarded
+@guard_command
 def command(
     name: Annotated[str | None, typer.Argument(metavar="[METHOD]", help="Show the options of this method.")] = None,
     json: Json = False,
@@ -30,7 +30,7 @@ def command(
         if json:
             show.as_json([{"option": option, "default": default, "meaning": text} for option, default, text in options])
             return
-        show.table(["option (-O)", "default", "meaning"], options)
+        show.print_table(["option (-O)", "default", "meaning"], options)
         return
     if json:
         show.as_json(list_methods())
@@ -44,7 +44,7 @@ def command(
         )
         for x in private_methods()
     ]
-    show.table(["method", "what it is", "delta 0", "neighbours"], rows)
-    show.line("NO DP GUARANTEE (these learn from the rows themselves, and need --no-guarantee):")
-    show.table(["method", "what it is"], [(x["name"], x["summary"]) for x in baseline_methods()])
-    show.line("Options of a method: sklar methods METHOD.")
+    show.print_table(["method", "what it is", "delta 0", "neighbours"], rows)
+    show.print_line("NO DP GUARANTEE (these learn from the rows themselves, and need --no-guarantee):")
+    show.print_table(["method", "what it is"], [(x["name"], x["summary"]) for x in baseline_methods()])
+    show.print_line("Options of a method: sklar methods METHOD.")

@@ -7,22 +7,27 @@ from typing import Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import REFUSED, guarded
+from sklar.cli.terminal.guard import REFUSED, guard_command
 from sklar.cli.terminal.options import Json, ModelFile
 
 
-@guarded
+@guard_command
 def make_bundle(
     model: ModelFile,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The bundle, as people.release.zip.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Output file, such as people.release.zip.")
+    ],
     rows: Annotated[int | None, typer.Option("--rows", "-n", help="Synthetic rows to draw.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the rows; published with them.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the rows; it is published with them.")] = 0,
     ledger: Annotated[
         str | None, typer.Option("--ledger", metavar="FILE", help="The ledger of the fit; an extract is included.")
     ] = None,
-    sign: Annotated[str | None, typer.Option("--sign", metavar="KEY", help="A private key of `sklar key`.")] = None,
+    sign: Annotated[
+        str | None, typer.Option("--sign", metavar="KEY", help="Sign with this private key, made by `sklar key`.")
+    ] = None,
     report: Annotated[
-        str | None, typer.Option("--report", metavar="FILE", help="The public report, to be included.")
+        str | None,
+        typer.Option("--report", metavar="FILE", help="The public report to include, made by `sklar report`."),
     ] = None,
     page: Annotated[
         bool, typer.Option("--page", help="Include the release as one interactive page; that takes about a minute.")
@@ -44,10 +49,10 @@ def make_bundle(
     place = bundle(model, output, rows=rows, seed=seed, ledger=ledger, sign=sign, report=report, page=page, name=name)
     signed = "signed" if sign is not None else "not signed"
     text = f"The release is in {place} ({signed}). Anyone can check it: sklar verify {place}"
-    show.result(json, {"bundle": str(place), "signed": sign is not None}, text)
+    show.print_result(json, {"bundle": str(place), "signed": sign is not None}, text)
 
 
-@guarded
+@guard_command
 def verify_release(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A model file, a bundle of `sklar bundle`, or a page of `sklar page`.")
@@ -79,24 +84,24 @@ def verify_release(
     """
     from sklar.pipeline.verify.verify import verify
 
-    found = verify(file, ledger, rows, seed, key, given=_conditions(file, given) if given else None)
+    found = verify(file, ledger, rows, seed, key, given=_parse_conditions(file, given) if given else None)
     if json:
         show.as_json(found.to_dict())
     else:
         for line in str(found).splitlines():
-            show.paragraph(line)
+            show.print_paragraph(line)
     if not found.ok:
         raise typer.Exit(REFUSED)
 
 
-def _conditions(file: str, given: list[str]) -> dict[str, Any]:
+def _parse_conditions(file: str, given: list[str]) -> dict[str, Any]:
     from sklar.pipeline.model import load
     from sklar.sample.conditions import parse_given
 
     return dict(parse_given(load(file).schema, given))
 
 
-@guarded
+@guard_command
 def make_keys(
     path: Annotated[str, typer.Argument(metavar="FILE", help="The private key; the public one is FILE.pub.")],
     json: Json = False,
@@ -113,4 +118,4 @@ def make_keys(
 
     private, public = make_key(path)
     text = f"The private key is in {private}: keep it secret. The public key is in {public}: publish it."
-    show.result(json, {"private": str(private), "public": str(public)}, text)
+    show.print_result(json, {"private": str(private), "public": str(public)}, text)

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Json, reading, shared_options
+from sklar.cli.terminal.guard import guard_command
+from sklar.cli.terminal.options import Json, make_reading, shared_options
 from sklar.cli.terminal.progress import pass_bar
 
 
-@guarded
-@shared_options(read=reading)
+@guard_command
+@shared_options(read=make_reading)
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The private table.")],
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Rows for training.")],
@@ -41,4 +41,4 @@ def command(
     with pass_bar("reading rows", file) as progress:
         split(file, output, holdout, share=share, key=key, seed=seed, read=replace(read, progress=progress))
     text = f"Training rows are in {output}, held-out rows in {holdout}. Both are real: keep them private."
-    show.result(json, {"output": output, "holdout": holdout}, text)
+    show.print_result(json, {"output": output, "holdout": holdout}, text)

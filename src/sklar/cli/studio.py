@@ -8,17 +8,19 @@ from typing import Annotated
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import Json
 
 
-@guarded
+@guard_command
 def command(
-    folder: Annotated[str, typer.Argument(metavar="[FOLDER]", help="Where the tables are; default: here.")] = ".",
+    folder: Annotated[
+        str, typer.Argument(metavar="[FOLDER]", help="Folder with the tables; default: the current one.")
+    ] = ".",
     port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65535, help="Default: 8765, or any that is free.")
+        int | None, typer.Option("--port", min=0, max=65535, help="Port of the page; default: 8765, or a free one.")
     ] = None,
-    browser: Annotated[bool, typer.Option(help="Open a browser there.")] = True,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
     json: Json = False,
 ) -> None:
     """Open a local web page for the whole workflow.
@@ -38,7 +40,7 @@ def command(
         if json:
             show.as_json({"address": address})
         else:
-            show.line(text)
+            show.print_line(text)
         sys.stdout.flush()
 
     open_studio(folder, port, browser, tell=announce)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import (
     STANDARD_OUTPUT,
     DataFile,
@@ -39,13 +39,15 @@ FoundSchema = Annotated[
 ]
 
 
-@guarded
+@guard_command
 @shared_options(fit=fit_settings, read=large_reading)
 def command(
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The synthetic table; - prints CSV.")],
     file: DataFile = None,
     schema: FoundSchema = None,
-    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Default: about the rows of the table.")] = None,
+    rows: Annotated[
+        int | None, typer.Option("--rows", "-n", help="Number of rows; default: about that of the table.")
+    ] = None,
     seed: Seed = None,
     model: Annotated[str | None, typer.Option("--model", metavar="FILE", help="Also save the model here.")] = None,
     report: Annotated[
@@ -54,16 +56,20 @@ def command(
             "--report",
             metavar="FILE",
             callback=show.name_report,
-            help="Also evaluate: HTML for the custodian, written as *.custodian.html.",
+            help="Also compare with the real rows, in a report for the custodian (*.custodian.html).",
         ),
     ] = None,
     public_report: Annotated[
-        bool, typer.Option(help="Write a report on its quality beside it, as synthetic.public.html.")
+        bool,
+        typer.Option(help="Write a quality report that may be published beside the output, as synthetic.public.html."),
     ] = True,
     like_input: Annotated[
         bool, typer.Option("--like-input", help="Use delimiter, encoding and decimal sign of the input.")
     ] = False,
-    like: Annotated[str | None, typer.Option("--like", metavar="FILE", help="Use those of this text file.")] = None,
+    like: Annotated[
+        str | None,
+        typer.Option("--like", metavar="FILE", help="Use delimiter, encoding and decimal sign of this text file."),
+    ] = None,
     safe_csv: SafeCsv = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Never prompt.")] = False,
     force: Force = False,
@@ -118,7 +124,7 @@ def command(
             report_on(file, output, fitted, report, target=fit["target"], read=read, progress=steps)
     _show(fitted, fit["epsilon"], output, count, page, found, json)
     if report is not None and not json:
-        show.line(f"The report on it, for the custodian only, is in {report}.")
+        show.print_line(f"The report on it, for the custodian only, is in {report}.")
 
 
 def found_schema_path(output: str) -> str:
@@ -127,7 +133,7 @@ def found_schema_path(output: str) -> str:
 
 
 ABOUT_EPSILON = """\
-Epsilon bounds what anyone can learn about one person from the release, whatever else they know.
+Epsilon bounds what anyone can learn about one person from the release, with any other knowledge.
 A belief about a person of probability 1% can grow to at most:
 {table}
 1 is a usual choice for data on people, 0.1 is strict, 10 protects little. A larger epsilon is more accurate.
@@ -149,7 +155,7 @@ def _prompt_epsilon(*, quiet: bool) -> float:
         try:
             return float(typed)
         except ValueError:
-            show.note("Write a number, as 1 or 0.5; Ctrl-C stops.")
+            show.note("Write a number, such as 1 or 0.5; Ctrl-C stops.")
 
 
 def require_reportable(report: str | None, output: str) -> None:
@@ -187,19 +193,19 @@ def _show(
         return
     if facts is not None:
         for line in facts.lines(epsilon):
-            show.line(line)
-        show.line()
+            show.print_line(line)
+        show.print_line()
     show.print_claim(claim)
-    show.line()
+    show.print_line()
     if found is not None:
-        show.paragraph(PROTECTS_ROWS)
-        show.paragraph(UNFOUND)
-        show.line()
-    show.line(f"{rows:,} synthetic rows are in {output}.")
+        show.print_paragraph(PROTECTS_ROWS)
+        show.print_paragraph(UNFOUND)
+        show.print_line()
+    show.print_line(f"{rows:,} synthetic rows are in {output}.")
     if found is not None:
-        show.line(f"The found schema is in {found}: edit it, and use it with -s.")
-        show.line(
+        show.print_line(f"The found schema is in {found}: edit it, and use it with -s.")
+        show.print_line(
             "For better accuracy: state labels and bounds that you know (this saves their price), or use more rows."
         )
     if page is not None:
-        show.line(f"A report on their quality, from releases only, is in {page}; it may be published.")
+        show.print_line(f"A report on their quality, from releases only, is in {page}; it may be published.")

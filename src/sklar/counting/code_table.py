@@ -33,7 +33,7 @@ class CodeTable:
         return CodeTable(columns={name: codes[:rows] for name, codes in self.columns.items()})
 
     def last(self, rows: int) -> CodeTable:
-        """Return the last rows."""
+        """Return the last `rows` rows."""
         return CodeTable(columns={name: codes[self.rows - rows :] for name, codes in self.columns.items()})
 
     def append_rows(self, others: CodeTable) -> CodeTable:

@@ -58,13 +58,13 @@ SUM_RULES: dict[type, SumRule] = {
     Agreements: SumRule(exact_sums=exact_agreements),
     Distances: SumRule(exact_whole=distances.exact_distances),
 }
-"""The closed list of sums, each with a proved sensitivity."""
+"""The closed list of sums, each with a proof of its sensitivity."""
 
 
 def exact_values(queries: Sequence[Query], rows: CountedRows) -> list[WholeNumbers]:
     """Return the exact values of queries in whole units of their `get_lattice_step`; tables come from one pass."""
     tables = [query for query in queries if isinstance(query, Counts | Interaction)]
-    counts = iter(exact_counts(rows, [_spec(query) for query in tables]) if tables else ())
+    counts = iter(exact_counts(rows, [_make_table_spec(query) for query in tables]) if tables else ())
     found: list[WholeNumbers] = []
     for query in queries:
         if isinstance(query, Counts):
@@ -89,15 +89,15 @@ def exact_interactions(counts: Ints) -> WholeNumbers:
 
 def require_memory(queries: Sequence[Query], schema: Schema) -> None:
     """Refuse, before any row is read, tables that would not fit into memory."""
-    plan_counts(schema, [_spec(query) for query in queries if isinstance(query, Counts | Interaction)])
+    plan_counts(schema, [_make_table_spec(query) for query in queries if isinstance(query, Counts | Interaction)])
     for query in queries:
         if isinstance(query, PairCounts):
             require_pair_memory(query.columns, query.shape)
         elif isinstance(query, Distances):
-            plan_counts(schema, [_spec(table) for table in query.tables])
+            plan_counts(schema, [_make_table_spec(table) for table in query.tables])
 
 
-def _spec(query: Counts | Interaction) -> TableSpec:
+def _make_table_spec(query: Counts | Interaction) -> TableSpec:
     return query.columns, query.partitions
 
 

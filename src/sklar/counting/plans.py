@@ -17,7 +17,7 @@ from sklar.errors import TableTooLargeError, UsageError
 from sklar.schema import Schema
 
 MAX_CELLS, MAX_BYTES = 2**31, 2 << 30
-"""Most cells of one table, and most bytes of all tables that are counted at once."""
+"""Maximum cells of one table, and maximum bytes of all tables that are counted at once."""
 
 Lookup = npt.NDArray[Any]
 TableSpec = tuple[Sequence[str], Sequence[Lookup] | None]
@@ -85,24 +85,24 @@ class _Features:
         if lookups is not None:
             if len(lookups) != len(columns):
                 raise UsageError(f"a recoded table needs one lookup for each of its {len(columns)} columns")
-            return tuple(map(self._recoded_number, columns, lookups))
+            return tuple(map(self._number_recoded_feature, columns, lookups))
         try:
             return tuple([self._plain[column] for column in columns])
         except KeyError:
-            return tuple([self._plain_number(column) for column in columns])
+            return tuple([self._number_plain_feature(column) for column in columns])
 
-    def _plain_number(self, column: str) -> int:
+    def _number_plain_feature(self, column: str) -> int:
         if column not in self._plain:
             self.listed.append(_make_feature(self.schema, column, None))
             self._plain[column] = len(self.listed) - 1
         return self._plain[column]
 
-    def _recoded_number(self, column: str, lookup: Lookup) -> int:
+    def _number_recoded_feature(self, column: str, lookup: Lookup) -> int:
         key = (column, _hash_lookup(lookup, self._digests))
         if key not in self._recoded:
             feature = _make_feature(self.schema, column, lookup)
             if np.array_equal(lookup, np.arange(len(lookup))):  # the lookup changes no code
-                self._recoded[key] = self._plain_number(column)
+                self._recoded[key] = self._number_plain_feature(column)
             else:
                 self.listed.append(feature)
                 self._recoded[key] = len(self.listed) - 1

@@ -14,7 +14,7 @@ from sklar.release.choices import Score, SplitNorms, TableDistance, TailNorms
 POINT_BITS = 16
 """Distances are computed in whole multiples of 2^-16."""
 MAX_ESTIMATE_SUM = 2.0**51
-"""Most multiples in the sum of all estimates of a candidate, so that sums are exact."""
+"""Maximum sum of all estimates of a candidate, in multiples of their step, so that sums are exact."""
 
 
 def exact_scores(score: Score, exact_tables: Sequence[Ints], unit: Unit) -> Floats:

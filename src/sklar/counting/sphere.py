@@ -29,7 +29,7 @@ def exact_star_sums(feature: StarSums, codes: Codes) -> Ints:
         weights = _look_up_weights(feature.contrasts, block, place)
         sums = [_multiply_exactly(weights, _place_rows(feature.scores, block, place))]
         for name, levels, count in zip(feature.nominal, feature.levels, feature.level_counts, strict=True):
-            sums.append(_sum_levels(weights, levels[block[:, place[name]]], count) << SCORE_BITS)
+            sums.append(_sum_by_level(weights, levels[block[:, place[name]]], count) << SCORE_BITS)
         total += np.concatenate(sums, axis=1)
     return total.ravel()
 
@@ -86,7 +86,7 @@ def _look_up_weights(contrasts: Contrasts, codes: Codes, place: dict[str, int]) 
     return np.stack([lookup[target].astype(np.int64) for lookup in contrasts.lookups])
 
 
-def _sum_levels(weights: Ints, levels: npt.NDArray[np.int32], count: int) -> Ints:
+def _sum_by_level(weights: Ints, levels: npt.NDArray[np.int32], count: int) -> Ints:
     sums = np.zeros((len(weights), count), np.int64)
     for m, line in enumerate(weights):
         np.add.at(sums[m], levels, line)

@@ -1,4 +1,4 @@
-"""Exact counts of many tables in one pass over the codes: integers, the same whatever the number of threads."""
+"""Exact counts of many tables in one pass over the codes: integers, the same for any number of threads."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class _DigitJob:
     def __call__(self, codes: npt.NDArray[np.int32]) -> tuple[Ints, ...]:
         keys = _make_keys(self.feature, codes)
         _, equal = _compare_keys(keys, self.before)
-        return (np.bincount(_digit(keys, len(self.before))[equal], minlength=1 << DIGIT_BITS),)
+        return (np.bincount(_extract_digit(keys, len(self.before))[equal], minlength=1 << DIGIT_BITS),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,7 +140,7 @@ def _make_keys(feature: SampledTaus, codes: npt.NDArray[np.int32]) -> Words:
     return np.vstack([mixed, words, number])
 
 
-def _digit(keys: Words, place: int) -> Ints:
+def _extract_digit(keys: Words, place: int) -> Ints:
     line, part = divmod(place * DIGIT_BITS, 64)
     return ((keys[line] >> np.uint64(64 - DIGIT_BITS - part)) & np.uint64((1 << DIGIT_BITS) - 1)).astype(np.int64)
 
@@ -149,7 +149,7 @@ def _compare_keys(keys: Words, digits: tuple[int, ...]) -> tuple[Mask, Mask]:
     """Return whether keys come before these first digits, and whether they begin with them."""
     less, equal = np.zeros(keys.shape[1], dtype=bool), np.ones(keys.shape[1], dtype=bool)
     for place, digit in enumerate(digits):
-        found = _digit(keys, place)
+        found = _extract_digit(keys, place)
         less |= equal & (found < digit)
         equal &= found == digit
     return less, equal

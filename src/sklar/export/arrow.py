@@ -40,7 +40,7 @@ def arrow_type(column: Column) -> pa.DataType:
     if isinstance(column, Id):
         return pa.string() if column.prefix else pa.int64()
     if isinstance(column, Datetime):
-        return pa.date32() if column.resolution == "day" else pa.timestamp(_unit(column)[0], column.zone)
+        return pa.date32() if column.resolution == "day" else pa.timestamp(_get_time_unit(column)[0], column.zone)
     return pa.float64() if isinstance(column, Real) else pa.int64()
 
 
@@ -49,7 +49,8 @@ def to_arrow(schema: Schema, table: SampledTable) -> pa.Table:
     types, rows = arrow_schema(schema), row_count(table)
     batches = [
         pa.record_batch(
-            [_array(schema[name], table[name], slice(start, start + CHUNK_ROWS)) for name in types.names], schema=types
+            [_make_array(schema[name], table[name], slice(start, start + CHUNK_ROWS)) for name in types.names],
+            schema=types,
         )
         for start in range(0, rows, CHUNK_ROWS)
     ]
@@ -61,7 +62,7 @@ def bits_to_arrow(names: Sequence[str], bits: np.ndarray) -> pa.Table:
     return pa.table([pa.array(bits[:, at]) for at in range(len(names))], names=list(names))
 
 
-def _array(column: Column, values: Values, part: slice) -> pa.Array:
+def _make_array(column: Column, values: Values, part: slice) -> pa.Array:
     data, null = values.data[part], values.null[part]
     mask = null if null.any() else None
     if isinstance(column, Id):
@@ -72,14 +73,14 @@ def _array(column: Column, values: Values, part: slice) -> pa.Array:
     if isinstance(column, Boolean) and column.spelling:
         return pa.array(column.spelling).take(pa.array(data.astype(np.int32), mask=mask))
     if isinstance(column, Datetime):
-        return _times(column, data, mask)
+        return _make_times(column, data, mask)
     return pa.array(data, arrow_type(column), mask=mask)
 
 
-def _times(column: Datetime, ticks: np.ndarray, mask: np.ndarray | None) -> pa.Array:
+def _make_times(column: Datetime, ticks: np.ndarray, mask: np.ndarray | None) -> pa.Array:
     if column.resolution == "day":
         return pa.array(ticks.astype(np.int32), mask=mask).cast(pa.date32())
-    unit, units_in_tick = _unit(column)
+    unit, units_in_tick = _get_time_unit(column)
     units = ticks * units_in_tick
     if column.zone is not None:
         micros = TICK_MICROS[unit]
@@ -87,5 +88,5 @@ def _times(column: Datetime, ticks: np.ndarray, mask: np.ndarray | None) -> pa.A
     return pa.array(units, mask=mask).cast(pa.timestamp(unit, column.zone))
 
 
-def _unit(column: Datetime) -> tuple[str, int]:
+def _get_time_unit(column: Datetime) -> tuple[str, int]:
     return TIME_UNITS.get(column.resolution, ("us", 1))

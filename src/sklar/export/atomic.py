@@ -33,7 +33,7 @@ def atomic_file(path: PathLike, *, mode: int | None = None) -> Generator[BinaryI
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OutputError(f"cannot write {os.fspath(path)}: {reason(error)}.") from None
+        raise OutputError(f"cannot write {os.fspath(path)}: {describe_reason(error)}.") from None
 
 
 def write_bytes(path: PathLike, data: bytes, *, mode: int | None = None) -> None:
@@ -51,7 +51,7 @@ def standard_output() -> Generator[BinaryIO]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise OutputError(f"cannot write to standard output: {reason(error)}.") from None
+        raise OutputError(f"cannot write to standard output: {describe_reason(error)}.") from None
 
 
 def make_folder(path: PathLike, mode: int = 0o777) -> Path:
@@ -60,7 +60,7 @@ def make_folder(path: PathLike, mode: int = 0o777) -> Path:
     try:
         place.mkdir(mode, parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"cannot create the folder {place}: {reason(error)}.") from None
+        raise OutputError(f"cannot create the folder {place}: {describe_reason(error)}.") from None
     return place
 
 
@@ -91,7 +91,7 @@ def require_writable(path: PathLike) -> None:
         os.close(handle)
         os.unlink(probe)
     except OSError as error:
-        raise OutputError(f"cannot write {os.fspath(path)}: {reason(error)}.") from None
+        raise OutputError(f"cannot write {os.fspath(path)}: {describe_reason(error)}.") from None
 
 
 def refuse_overwriting(path: PathLike, *, force: bool) -> None:
@@ -122,7 +122,7 @@ def _regular_file(path: PathLike) -> str | None:
     return os.path.realpath(name) if "\0" not in name and os.path.isfile(name) else None
 
 
-def reason(error: OSError) -> str:
+def describe_reason(error: OSError) -> str:
     """Return the message of the system, without a path."""
     return (error.strerror or type(error).__name__).lower()
 

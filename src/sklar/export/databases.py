@@ -130,7 +130,7 @@ def _remove(address: TableAddress, fresh: bool) -> None:
 
 
 @contextmanager
-def _postgres(address: TableAddress) -> Generator[OutputDatabase]:
+def _open_postgres(address: TableAddress) -> Generator[OutputDatabase]:
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
@@ -147,14 +147,14 @@ class _Postgres:
         self._cursor = cursor
 
     def types(self, table: str) -> dict[str, str] | None:
-        found = self._query(
+        found = self._run_query(
             "SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute "
             f"WHERE attrelid = to_regclass({quote_literal(table)}) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
         )
         return dict(found) if found else None
 
     def holds_rows(self, table: str) -> bool:
-        return bool(self._query(f"SELECT 1 FROM {table} LIMIT 1"))
+        return bool(self._run_query(f"SELECT 1 FROM {table} LIMIT 1"))
 
     def write(self, address: TableAddress, rows: Any, types: Mapping[str, str] | None, new: bool) -> None:
         if types is None:
@@ -164,13 +164,13 @@ class _Postgres:
             return
         self._cursor.adbc_ingest(STAGE, rows, mode="create", temporary=True)
         if new:
-            self._run(f"CREATE TABLE {address.name} ({_declared(types)})")
+            self._run(f"CREATE TABLE {address.name} ({_declare_columns(types)})")
         self._run(
-            f"INSERT INTO {address.name} ({quote_identifiers(types)}) SELECT {_casts(types)} FROM pg_temp.{STAGE}"
+            f"INSERT INTO {address.name} ({quote_identifiers(types)}) SELECT {_cast_all(types)} FROM pg_temp.{STAGE}"
         )
         self._run(f"DROP TABLE pg_temp.{STAGE}")
 
-    def _query(self, statement: str) -> list[tuple[Any, ...]]:
+    def _run_query(self, statement: str) -> list[tuple[Any, ...]]:
         self._cursor.execute(statement)
         return self._cursor.fetchall()
 
@@ -189,7 +189,7 @@ class _Connected:
 
 
 @contextmanager
-def _duckdb(address: TableAddress) -> Generator[OutputDatabase]:
+def _open_duckdb(address: TableAddress) -> Generator[OutputDatabase]:
     try:
         import duckdb
     except ImportError:
@@ -216,7 +216,7 @@ class _DuckDB(_Connected):
             self._connection.execute(f"CREATE TABLE {address.name} AS SELECT * FROM {STAGE}")
             return
         if new:
-            self._connection.execute(f"CREATE TABLE {address.name} ({_declared(types)})")
+            self._connection.execute(f"CREATE TABLE {address.name} ({_declare_columns(types)})")
         chosen = ", ".join(f"CAST({quote_identifier(name)} AS {kind})" for name, kind in types.items())
         self._connection.execute(
             f"INSERT INTO {address.name} ({quote_identifiers(types)}) SELECT {chosen} FROM {STAGE}"
@@ -224,7 +224,7 @@ class _DuckDB(_Connected):
 
 
 @contextmanager
-def _sqlite(address: TableAddress) -> Generator[OutputDatabase]:
+def _open_sqlite(address: TableAddress) -> Generator[OutputDatabase]:
     with closing(sqlite3.connect(address.connection, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         yield _Sqlite(connection)
@@ -240,7 +240,7 @@ class _Sqlite(_Connected):
         names = rows.schema.names
         if new:
             own = {field.name: SQLITE_TYPES.get(str(field.type), "TEXT") for field in rows.schema}
-            self._connection.execute(f"CREATE TABLE {address.name} ({_declared(types or own)})")
+            self._connection.execute(f"CREATE TABLE {address.name} ({_declare_columns(types or own)})")
         places = ", ".join("?" * len(names))
         for batch in rows:
             lines = zip(*(map(_plain, column.to_pylist()) for column in batch.columns), strict=True)
@@ -250,9 +250,9 @@ class _Sqlite(_Connected):
 
 
 OPENERS: dict[str, Callable[[TableAddress], AbstractContextManager[OutputDatabase]]] = {
-    "postgresql": _postgres,
-    "duckdb": _duckdb,
-    "sqlite": _sqlite,
+    "postgresql": _open_postgres,
+    "duckdb": _open_duckdb,
+    "sqlite": _open_sqlite,
 }
 """Functions that open a database for writing, by kind."""
 
@@ -262,9 +262,9 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _declared(types: Mapping[str, str]) -> str:
+def _declare_columns(types: Mapping[str, str]) -> str:
     return ", ".join(f"{quote_identifier(name)} {kind}" for name, kind in types.items())
 
 
-def _casts(types: Mapping[str, str]) -> str:
+def _cast_all(types: Mapping[str, str]) -> str:
     return ", ".join(f"{quote_identifier(name)}::{kind}" for name, kind in types.items())

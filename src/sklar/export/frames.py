@@ -71,7 +71,7 @@ def _stated_types(types: Any) -> Like:
         raise MissingExtraError("types of pandas need pandas: pip install pandas") from None
     except TypeError:
         raise UsageError(
-            'like must be a data frame, or pandas types by column, as df.dtypes or {"age": "int8"}'
+            'like must be a data frame, or pandas types by column, such as df.dtypes or {"age": "int8"}'
         ) from None
     return Like(form="pandas", types={name: _without_labels(dtype) for name, dtype in stated.items()})
 
@@ -123,12 +123,14 @@ def as_frame(table: pa.Table, schema: Schema, *, to: str | None, like: Any) -> A
         raise MissingExtraError(f"a sample for {form} needs {form}: pip install {form}") from None
 
 
-def filled(table: pa.Table, schema: Schema, fill: Fill, *, like: Any, seed: int | None) -> pa.Table:
+def fill_unmodelled(table: pa.Table, schema: Schema, fill: Fill, *, like: Any, seed: int | None) -> pa.Table:
     """Add unmodelled columns: nulls, or random texts of a pattern. Nothing of them comes from rows."""
     others = [] if like is None else [name for name in read_like(like).types if name not in schema]
     unmodelled = [name for name, column in schema.items() if not column.modelled] + others
     if isinstance(fill, str) and fill != "null":
-        raise UsageError('fill must be "null", or a pattern per column, as fill={"email": "[a-z]{8}@example\\.org"}')
+        raise UsageError(
+            'fill must be "null", or a pattern per column, such as fill={"email": "[a-z]{8}@example\\.org"}'
+        )
     absent = [name for name in unmodelled if name not in table.column_names]
     wanted: Mapping[str, str | None] = dict.fromkeys(absent) if isinstance(fill, str) else fill
     unknown = [name for name in wanted if name not in unmodelled]
@@ -198,25 +200,25 @@ def _coded(array: Any, column: Column | None, wanted: Any) -> Any:
     return pa.DictionaryArray.from_arrays(codes.cast(pa.int32()), names, ordered=wanted.ordered)
 
 
-def _arrow(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> pa.Table:
+def _to_arrow(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> pa.Table:
     for place, name in enumerate(table.column_names):
         if name in types:
             table = table.set_column(place, name, cast_column(table.column(name), schema.get(name), types[name]))
     return table
 
 
-def _duckdb(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
+def _to_duckdb(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
     import duckdb
 
-    return duckdb.from_arrow(_arrow(table, schema, types))
+    return duckdb.from_arrow(_to_arrow(table, schema, types))
 
 
-def _polars(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
+def _to_polars(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
     import polars as pl
 
     arrow = {name: _polars_arrow(pl, kind) for name, kind in types.items()}
     known = {name: kind for name, kind in arrow.items() if kind is not None}
-    frame = pl.DataFrame(pl.from_arrow(_arrow(table, schema, known)))
+    frame = pl.DataFrame(pl.from_arrow(_to_arrow(table, schema, known)))
     for name, kind in types.items():
         if name in frame.columns and isinstance(kind, pl.Enum):
             labels = frame[name].cast(pl.String).unique().drop_nulls().to_list()
@@ -234,7 +236,7 @@ def _polars_arrow(pl: Any, kind: Any) -> pa.DataType | None:
     return pl.Series([], dtype=kind).to_arrow().type if not isinstance(kind, pl.Enum | pl.Categorical) else pa.string()
 
 
-def _pandas(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
+def _to_pandas(table: pa.Table, schema: Schema, types: Mapping[str, Any]) -> Any:
     import pandas as pd
 
     columns = {
@@ -256,7 +258,7 @@ def _pandas_column(pd: Any, array: Any, column: Column | None, dtype: Any) -> An
         return pd.Series(dtype.__from_arrow__(cast))
     missing = cast.null_count or (dtype is None and getattr(column, "nullable", False))
     if missing and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)) and not _is_object(dtype):
-        return pd.Series(_masked(pd, kind).__from_arrow__(cast))
+        return pd.Series(_get_masked_type(pd, kind).__from_arrow__(cast))
     if _is_object(dtype):
         return pd.Series(cast.to_pylist(), dtype=object)
     return cast.to_pandas(date_as_object=False)  # days as timestamps, so that .dt works
@@ -266,7 +268,7 @@ def _is_object(dtype: Any) -> bool:
     return dtype is not None and str(dtype) == "object"
 
 
-def _masked(pd: Any, kind: pa.DataType) -> Any:
+def _get_masked_type(pd: Any, kind: pa.DataType) -> Any:
     if str(kind) == "bool":
         return pd.BooleanDtype()
     return getattr(pd, f"{str(kind).replace('uint', 'UInt').replace('int', 'Int')}Dtype")()
@@ -294,8 +296,8 @@ def _pandas_arrow(pd: Any, dtype: Any, array: Any, column: Column | None) -> pa.
 
 
 FRAMES: dict[str, Callable[[pa.Table, Schema, Mapping[str, Any]], Any]] = {
-    "arrow": _arrow,
-    "pandas": _pandas,
-    "polars": _polars,
-    "duckdb": _duckdb,
+    "arrow": _to_arrow,
+    "pandas": _to_pandas,
+    "polars": _to_polars,
+    "duckdb": _to_duckdb,
 }

@@ -36,7 +36,7 @@ def write_excel(file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: b
         import openpyxl
         from openpyxl.cell import WriteOnlyCell
     except ImportError:
-        raise missing("openpyxl") from None
+        raise make_missing_error("openpyxl") from None
 
     make_cell: Any = WriteOnlyCell
     book = cast("Any", openpyxl.Workbook(write_only=True))
@@ -77,7 +77,7 @@ def write_statistics(
         import pandas as pd
         import pyreadstat
     except ImportError as error:
-        raise missing(error.name or "pyreadstat") from None
+        raise make_missing_error(error.name or "pyreadstat") from None
 
     tables: list[pa.Table] = []
     yield tables.append
@@ -85,7 +85,7 @@ def write_statistics(
     names = plain_names(table.column_names, MAX_NAME_LENGTH[ending])
     labels = {name: codes for name in table.column_names if (codes := value_codes(schema, name, table.column(name)))}
     frame: Any = pd.DataFrame(
-        {short: _series(pd, table.column(name), labels.get(name)) for name, short in names.items()}
+        {short: _make_series(pd, table.column(name), labels.get(name)) for name, short in names.items()}
     )
     settings: dict[str, Any] = {
         "column_labels": list(names),
@@ -136,10 +136,10 @@ def require_packages(ending: str) -> None:
     needed = {".xlsx": ("openpyxl",), ".sav": statistics, ".zsav": statistics, ".dta": statistics}.get(ending, ())
     for package in needed:
         if find_spec(package) is None:
-            raise missing(package)
+            raise make_missing_error(package)
 
 
-def missing(package: str) -> MissingExtraError:
+def make_missing_error(package: str) -> MissingExtraError:
     """Return the error about a missing package."""
     return MissingExtraError(f"this format needs {package}: pip install {package}")
 
@@ -149,7 +149,7 @@ def _is_ordered(schema: Schema | None, name: str) -> bool:
     return column is not None and column.ordered
 
 
-def _series(pd: Any, array: Any, codes: dict[str, int] | None) -> Any:
+def _make_series(pd: Any, array: Any, codes: dict[str, int] | None) -> Any:
     if codes:
         words = [None if value is None else str(value).lower() if isinstance(value, bool) else value
                  for value in array.to_pylist()]  # fmt: skip

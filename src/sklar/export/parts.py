@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from sklar.errors import OutputError
-from sklar.export.atomic import PathLike, atomic_file, reason, write_bytes
+from sklar.export.atomic import PathLike, atomic_file, describe_reason, write_bytes
 from sklar.portable import is_file_at, open_file, remove_locked, try_lock
 from sklar.schema.columns import Boolean, Column, Id
 from sklar.schema.numbers import Datetime, Integer, Real
@@ -99,7 +99,7 @@ def open_parts(folder: PathLike, wanted: Parts, fresh_seed: int) -> Generator[tu
             _sweep(place)
             yield parts, [part for part in range(parts.count) if not os.path.exists(part_path(place, part))]
     except OSError as error:
-        raise OutputError(f"cannot write to the folder {place}: {reason(error)}.") from None
+        raise OutputError(f"cannot write to the folder {place}: {describe_reason(error)}.") from None
 
 
 def write_part(folder: PathLike, part: int, tables: Iterable[pa.Table], types: pa.Schema, schema: Schema) -> int:

@@ -129,20 +129,20 @@ class _Reader:
         )
 
     def choice(self) -> TextForm:
-        options = [self._sequence()]
+        options = [self._parse_sequence()]
         while not self.done and self._text[self._at] == "|":
             self._at += 1
-            options.append(self._sequence())
+            options.append(self._parse_sequence())
         return options[0] if len(options) == 1 else TextChoice(options=tuple(options))
 
-    def _sequence(self) -> TextForm:
+    def _parse_sequence(self) -> TextForm:
         parts: list[TextForm] = []
         while not self.done and self._text[self._at] not in "|)":
-            parts.append(self._counted(self._piece()))
+            parts.append(self._parse_repetition(self._parse_piece()))
         return Sequence(parts=tuple(parts))
 
-    def _piece(self) -> TextForm:
-        letter = self._next()
+    def _parse_piece(self) -> TextForm:
+        letter = self._take_letter()
         if letter == "(":
             inside = self.choice()
             if self.done:
@@ -150,14 +150,14 @@ class _Reader:
             self._at += 1
             return inside
         if letter == "[":
-            return self._class()
+            return self._parse_class()
         if letter == "\\":
-            return Letter(letters=self._escaped())
+            return Letter(letters=self._parse_escape())
         if letter in "*+?{.^$":
             raise self.refusal(f"'{letter}' must be escaped by a backslash")
         return Letter(letters=letter)
 
-    def _counted(self, part: TextForm) -> TextForm:
+    def _parse_repetition(self, part: TextForm) -> TextForm:
         found = re.compile(r"\?|\{(\d{1,4})(?:,(\d{1,4}))?\}").match(self._text, self._at)
         if found is None:
             return part
@@ -168,18 +168,18 @@ class _Reader:
             raise self.refusal(f"a count must be increasing, and at most {MAX_REPEATS}")
         return Repeat(part=part, least=least, most=most)
 
-    def _class(self) -> TextForm:
+    def _parse_class(self) -> TextForm:
         letters = ""
         while not self.done and self._text[self._at] != "]":
-            letter = self._next()
-            one = self._escaped() if letter == "\\" else letter
+            letter = self._take_letter()
+            one = self._parse_escape() if letter == "\\" else letter
             if (
                 len(one) == 1
                 and self._text[self._at : self._at + 1] == "-"
                 and self._text[self._at + 1 :][:1] not in "]"
             ):
                 self._at += 1
-                last = self._next()
+                last = self._take_letter()
                 one = "".join(chr(code) for code in range(ord(one), ord(last) + 1))
             letters += one
         if self.done or not letters or letters[0] == "^":
@@ -187,13 +187,13 @@ class _Reader:
         self._at += 1
         return Letter(letters="".join(dict.fromkeys(letters)))
 
-    def _escaped(self) -> str:
-        letter = self._next()
+    def _parse_escape(self) -> str:
+        letter = self._take_letter()
         if letter.isalnum() and letter not in CLASSES:
             raise self.refusal(f"\\{letter} is not supported")
         return CLASSES.get(letter, letter)
 
-    def _next(self) -> str:
+    def _take_letter(self) -> str:
         if self.done:
             raise self.refusal("it ends too early")
         self._at += 1

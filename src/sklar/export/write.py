@@ -89,7 +89,7 @@ def write_stream(
     form = file_format(path)
     if style is not None:
         require_text_output(path)
-        form = partial(_csv, style=style)
+        form = partial(_open_csv, style=style)
     batches = iter(tables)
     first = next(batches)
     target = standard_output() if os.fspath(path) == STANDARD_OUTPUT else atomic_file(path, mode=mode)
@@ -136,7 +136,7 @@ def require_text_output(path: PathLike) -> None:
 
 
 @contextmanager
-def _csv(
+def _open_csv(
     file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: bool, style: TextStyle = TextStyle()
 ) -> Generator[Write]:
     # One encoder for the whole file: UTF-16 has a byte order mark at the beginning only.
@@ -155,22 +155,22 @@ def _csv(
     yield write
 
 
-def _parquet(file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: bool) -> AbstractContextManager[Write]:
+def _open_parquet(file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: bool) -> AbstractContextManager[Write]:
     return parquet_writer(file, types, schema)
 
 
 @contextmanager
-def _feather(file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: bool) -> Generator[Write]:
+def _open_feather(file: BinaryIO, types: pa.Schema, schema: Schema | None, safe: bool) -> Generator[Write]:
     with pa.ipc.new_file(file, types) as writer:
         yield writer.write_table
 
 
 FORMATS: dict[str, Form] = {
-    ".csv": _csv,
-    ".tsv": partial(_csv, style=TextStyle(delimiter="\t")),
-    ".parquet": _parquet,
-    ".feather": _feather,
-    ".arrow": _feather,
+    ".csv": _open_csv,
+    ".tsv": partial(_open_csv, style=TextStyle(delimiter="\t")),
+    ".parquet": _open_parquet,
+    ".feather": _open_feather,
+    ".arrow": _open_feather,
     ".xlsx": write_excel,
     ".sav": write_statistics,
     ".zsav": partial(write_statistics, ending="zsav"),
@@ -194,7 +194,7 @@ def _require_space(path: PathLike, file: BinaryIO, done: int, rows: int) -> None
 
 def csv_header(names: list[str], *, delimiter: str = ",", safe: bool = False) -> bytes:
     """Return the header line."""
-    texts = _text(pa.array(names, pa.string()), delimiter, safe).to_pylist()
+    texts = _encode_texts(pa.array(names, pa.string()), delimiter, safe).to_pylist()
     return (delimiter.join(texts) + "\n").encode()
 
 
@@ -230,13 +230,13 @@ def csv_lines(
 def _cells(array: pa.Array, name: str, schema: Schema | None, delimiter: str, safe: bool, decimal: str) -> pa.Array:
     column = schema.get(name) if schema is not None else None
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        return _by_distinct(array, lambda texts: _text(texts, delimiter, safe))
+        return _by_distinct(array, lambda texts: _encode_texts(texts, delimiter, safe))
     texts = texts_of(array, column)
     if pa.types.is_temporal(array.type):
-        return _by_distinct(texts, lambda found: _quoted(found, delimiter))
+        return _by_distinct(texts, lambda found: _quote_texts(found, delimiter))
     if decimal != "." and pa.types.is_floating(array.type):
         texts = pc.replace_substring(texts, ".", decimal)
-        return _quoted(texts, delimiter) if decimal == delimiter else texts
+        return _quote_texts(texts, delimiter) if decimal == delimiter else texts
     return texts
 
 
@@ -263,13 +263,13 @@ def _by_distinct(array: Any, write: Callable[[pa.Array], pa.Array]) -> Any:
     return write(coded.dictionary).take(coded.indices)
 
 
-def _text(texts: pa.Array, delimiter: str, safe: bool) -> pa.Array:
+def _encode_texts(texts: pa.Array, delimiter: str, safe: bool) -> pa.Array:
     if safe:
         texts = pc.if_else(pc.match_substring_regex(texts, FORMULA), pc.binary_join_element_wise("'", texts, ""), texts)
-    return _quoted(texts, delimiter)
+    return _quote_texts(texts, delimiter)
 
 
-def _quoted(texts: pa.Array, delimiter: str) -> pa.Array:
+def _quote_texts(texts: pa.Array, delimiter: str) -> pa.Array:
     needed = pc.match_substring_regex(texts, rf'["\r\n{delimiter}]|^$|^\s|\s$')
     inside = pc.replace_substring(texts, '"', '""')
     return pc.if_else(needed, pc.binary_join_element_wise('"', inside, '"', ""), texts)

@@ -5,7 +5,7 @@ signals towards smooth shapes, and so do its replicas, so neither shows that bia
 estimated in two parts.
 
 Body: the cells from the first to the last whose expected count exceeds the noise. There the weights a of least
-variance a' S a with A' a = h (Aitken 1935) give an unbiased sum, whatever the distribution.
+variance a' S a with A' a = h (Aitken 1935) give an unbiased sum for any distribution.
 
 Tails: beyond the body such weights would carry more noise than signal. At 1,000 rows and epsilon 1, the standard error
 of the mean of a column whose range is ten times its mean would be about that mean. Instead a tail is modelled as
@@ -260,7 +260,7 @@ def _tail(
 ) -> Tail:
     """Return the possible tails over the cells beyond the body; `inner` are the cells of the body from that end."""
     far = np.concatenate([[0.0], np.cumsum(span[beyond])])
-    density = _density_at_edge(inner, span, expected) if len(inner) else 0.0
+    density = _extrapolate_density(inner, span, expected) if len(inner) else 0.0
     if not density > 0:  # single values only: no density continues beyond them
         return Tail(cells=beyond, tables=np.zeros((1, len(beyond))), weight=np.ones(1), far=far, density=0.0, decay=0.0)
     usual = _decay(inner, span, expected, density)
@@ -297,15 +297,14 @@ def _decay(inner: Ints, span: Floats, expected: Floats, density: float) -> float
 
 
 def _survival(x: Floats, shape: float) -> Floats:
-    """Of the generalized Pareto law at distances in units of its scale."""
+    """Return the survival function of the generalized Pareto distribution at distances in units of its scale."""
     if shape == 0.0:
         return np.exp(-x)
     return np.maximum(1.0 + shape * x, 0.0) ** (-1.0 / shape)
 
 
-def _density_at_edge(inner: Ints, span: Floats, expected: Floats) -> float:
-    """Return rows per unit at the end of the body: the logarithm goes on as between the middles of its last two
-    cells."""
+def _extrapolate_density(inner: Ints, span: Floats, expected: Floats) -> float:
+    """Return the rows per unit at the end of the body, log-linear through the middles of its last two cells."""
     last, before = inner[0], inner[min(1, len(inner) - 1)]
     ends, earlier = (expected[cell] / max(span[cell], 1e-300) for cell in (last, before))
     if last == before or not ends > 0 or not earlier > 0:

@@ -43,7 +43,8 @@ class Combined:
     Attributes:
         error: Standard error of `value`.
         freedom: Degrees of freedom of the interval from `low` to `high`.
-        worth: Effective sample size as a fraction of the table's rows: 0.23 means that 1,000 rows count as about 230.
+        effective_share: Effective sample size as a fraction of the table's rows: 0.23 means that 1,000 rows count as
+            about 230.
     """
 
     value: float
@@ -52,7 +53,7 @@ class Combined:
     error: float
     freedom: float
     confidence: float
-    worth: float
+    effective_share: float
 
 
 def combine(
@@ -72,7 +73,7 @@ def combine(
         rows_ratio: Rows of an implicate over rows of the fitted table, if they differ.
         confidence: Coverage of the interval.
     """
-    q, v = _numbers(estimates, "estimates"), _numbers(variances, "variances")
+    q, v = _parse_numbers(estimates, "estimates"), _parse_numbers(variances, "variances")
     if len(q) != len(v) or len(q) < 2:
         raise UsageError(
             f"combine needs two or more estimates and a variance for each; got {len(q)} estimates, {len(v)} variances."
@@ -89,14 +90,14 @@ def combine(
     freedom = (count - 1) * max(part**2, 0.5)
     value = centre if model is None else 2 * model - centre
     width = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(whole) if whole > 0 else 0.0
-    worth = min(within * rows_ratio / whole, 1.0) if whole > 0 else 1.0
+    effective_share = min(within * rows_ratio / whole, 1.0) if whole > 0 else 1.0
     return Combined(
         value=value, low=value - width, high=value + width, error=math.sqrt(whole), freedom=freedom,
-        confidence=confidence, worth=worth,
+        confidence=confidence, effective_share=effective_share,
     )  # fmt: skip
 
 
-def _numbers(values: Iterable[float], what: str) -> Floats:
+def _parse_numbers(values: Iterable[float], what: str) -> Floats:
     try:
         found = np.array([float(value) for value in values])
     except (TypeError, ValueError):

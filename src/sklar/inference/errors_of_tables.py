@@ -108,7 +108,7 @@ def _ends(errors: Sequence[SquaredError], confidence: float) -> tuple[float, flo
     mean, spread = sum(d * v for _, d, v in noise), sum((k - 1) * d * v**2 for k, d, v in noise)
     unit, distance = spread / (2 * mean), sum(error.distance for error in errors)
     low, high = (
-        noncentrality(distance / unit, mean / unit, level) * unit
+        estimate_noncentrality(distance / unit, mean / unit, level) * unit
         for level in ((1 + confidence) / 2, (1 - confidence) / 2)
     )
     return low, high
@@ -119,7 +119,7 @@ def _typical(squared: float, cells: int) -> float:
     return math.sqrt(max(squared, 0.0) / cells)
 
 
-def noncentrality(statistic: float, freedom: float, level: float) -> float:
+def estimate_noncentrality(statistic: float, freedom: float, level: float) -> float:
     """Return the noncentrality at which a noncentral chi-square is below `statistic` with probability `level`.
 
     These are the ends of an exact interval; 0 if even the central chi-square is below it with less probability.

@@ -13,7 +13,7 @@ standard deviation of t_b - t the interval is
 t - theta has variance s^2 and the mean over B replicas adds s^2 / B, both estimated from B numbers. Correlations are
 treated on Fisher's scale, artanh, where their variance does not depend on their size.
 
-The rows of a replica are drawn anew, so s contains the sampling variance as well as the noise: the interval is for the
+The rows of a replica are drawn again, so s contains the sampling variance as well as the noise: the interval is for the
 population that the rows came from. For the fitted table itself each replica is compared with the rows that it was
 fitted to, instead of t, and the correction leaves the sampling variance out.
 
@@ -74,12 +74,12 @@ class Estimated:
         name: The question.
         group: The group; None for all rows.
         term: The term of a regression.
-        value: The estimate, or None if there is none; `low` and `high`, the ends of its interval, likewise.
+        value: The estimate, or None if there is none; `low` and `high`, the ends of its interval, are also None then.
         error: Its standard error.
         confidence: The coverage of the interval.
         of: What is estimated: the value in the "population" the rows came from, or in the fitted "table".
-        worth: Effective sample size: the number of rows (of the group, if any) that would give an interval of this
-            width without any noise; None if it cannot be estimated.
+        effective_rows: Effective sample size: the number of rows (of the group, if any) that would give an interval of
+            this width without any noise; None if it cannot be estimated.
         how: Where the numbers come from and what they leave out.
     """
 
@@ -92,12 +92,15 @@ class Estimated:
     error: float | None = None
     confidence: float
     of: Of = "population"
-    worth: int | None = None
+    effective_rows: int | None = None
     how: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return asdict(self)
+
+    def __repr__(self) -> str:
+        return f"<sklar.Estimated {self}>"
 
     def __str__(self) -> str:
         place = "".join(f" [{word}]" for word in (self.group, self.term) if word is not None)
@@ -148,7 +151,7 @@ class _Answer:
 def validate_confidence(confidence: Any) -> float:
     """Return a confidence strictly between 0 and 1; refuse anything else."""
     if not is_number(confidence) or not 0 < confidence < 1:
-        raise UsageError(f"confidence must lie strictly between 0 and 1, as 0.95; got {confidence!r}.")
+        raise UsageError(f"confidence must lie strictly between 0 and 1, such as 0.95; got {confidence!r}.")
     return float(confidence)
 
 
@@ -162,8 +165,8 @@ def validate_of(of: Any) -> Of:
 def make_estimates(
     question: Enquiry, schema: Schema, answers: ModelAnswers, confidence: float, of: Of
 ) -> tuple[Estimated, ...]:
-    """Return one estimate for each number asked for, clipped to the range that the schema allows."""
-    labels, bounds = describe_numbers(question, schema), _possible_range(question, schema)
+    """Return one estimate for each number of the question, clipped to the range that the schema allows."""
+    labels, bounds = describe_numbers(question, schema), _find_possible_range(question, schema)
     return tuple(_estimate(question, schema, one, j, answers, confidence, of, bounds) for j, one in enumerate(labels))
 
 
@@ -175,26 +178,26 @@ def _estimate(
         "name": question.name, "group": label.group, "term": label.term, "confidence": confidence, "of": of,
     }  # fmt: skip
     if isinstance(answers.correction, OneStep):
-        answer = _by_step(question, answers, answers.correction, j, confidence, of)
+        answer = _estimate_by_step(question, answers, answers.correction, j, confidence, of)
     elif isinstance(answers.correction, tuple):
         whole = isinstance(schema[question.columns[0]], Integer)
-        answer = _by_shares(question, answers.correction[j], confidence, of, whole)
+        answer = _estimate_by_shares(question, answers.correction[j], confidence, of, whole)
     else:
-        answer = _by_replicas(answers, answers.correction, j, confidence, of)
+        answer = _estimate_by_replicas(answers, answers.correction, j, confidence, of)
     if answer is None:
         return Estimated(value=None, low=None, high=None, how=NO_ROWS, **place)
     on_fisher_scale = question.statistic == "correlation"
     ends = (math.tanh(x) if on_fisher_scale else x for x in (answer.value, answer.low, answer.high))
     value, low, high = (min(max(x, bounds[0]), bounds[1]) for x in ends)
     slope = 1 - math.tanh(answer.value) ** 2 if on_fisher_scale else 1.0
-    worth = answers.rows * float(answers.part[j]) * min(answer.chance, 1.0)
+    effective_rows = answers.rows * float(answers.part[j]) * min(answer.chance, 1.0)
     return Estimated(
         value=value, low=low, high=high, error=answer.error * slope,
-        worth=_two_digits(worth) if worth > 0 else None, how=answer.how, **place,
+        effective_rows=_two_digits(effective_rows) if effective_rows > 0 else None, how=answer.how, **place,
     )  # fmt: skip
 
 
-def _by_step(
+def _estimate_by_step(
     question: Enquiry, answers: ModelAnswers, step: OneStep, j: int, confidence: float, of: Of
 ) -> _Answer | None:
     value = float(answers.model[j] + step.shift[j])
@@ -206,16 +209,18 @@ def _by_step(
     longer = skewness * max(normal**2 - 1, 0.0) / 6
     low, high = value - error * (normal + max(-longer, 0.0)), value + error * (normal + max(longer, 0.0))
     how = _explain(question, float(step.explained[j]))
-    return _Answer(value=value, low=low, high=high, error=error, chance=_ratio(answers.chance[j], variance), how=how)
+    return _Answer(value=value, low=low, high=high, error=error, chance=_divide(answers.chance[j], variance), how=how)
 
 
-def _by_shares(question: Enquiry, shares: SharesBelow | None, confidence: float, of: Of, whole: bool) -> _Answer | None:
+def _estimate_by_shares(
+    question: Enquiry, shares: SharesBelow | None, confidence: float, of: Of, whole: bool
+) -> _Answer | None:
     if shares is None:
         return None
     normal = NormalDist().inv_cdf((1 + confidence) / 2)
     value, low, high = shares.invert_shares(question.at, normal, chance=of == "population", whole=whole)
     noise = float(np.interp(value, shares.at, shares.noise))
-    chance, how = _ratio(shares.chance, shares.chance + noise), _explain(question, shares.explained)
+    chance, how = _divide(shares.chance, shares.chance + noise), _explain(question, shares.explained)
     return _Answer(value=value, low=low, high=high, error=(high - low) / (2 * normal), chance=chance, how=how)
 
 
@@ -225,11 +230,14 @@ def _explain(question: Enquiry, explained: float) -> str:
     return FROM_TABLES if question.is_share or question.statistic == "quantile" else FROM_TABLES_AND_TAIL_MODEL
 
 
-def _ratio(part: float, whole: float) -> float:
+def _divide(part: float, whole: float) -> float:
     return float(part) / float(whole) if whole > 0 else math.nan
 
 
-def _by_replicas(answers: ModelAnswers, others: ReplicaAnswers, j: int, confidence: float, of: Of) -> _Answer | None:
+def _estimate_by_replicas(
+    answers: ModelAnswers, others: ReplicaAnswers, j: int, confidence: float, of: Of
+) -> _Answer | None:
+    """Estimate the j-th number and its interval from how replicas of the fit deviate; None with too few replicas."""
     model, replicas, tables = float(answers.model[j]), others.replicas[:, j], others.tables[:, j]
     known = np.isfinite(replicas) & np.isfinite(tables)
     if not math.isfinite(model) or known.sum() < max(MIN_REPLICAS, (1 - MAX_UNDEFINED_FRACTION) * len(known)):
@@ -240,7 +248,7 @@ def _by_replicas(answers: ModelAnswers, others: ReplicaAnswers, j: int, confiden
     if of == "population":
         error = max(error, math.sqrt(float(answers.chance[j])))
     width = float(stdtrit(count - 1, (1 + confidence) / 2)) * error
-    how, chance = FROM_REPLICAS.format(count=count), _ratio(answers.chance[j], error**2)
+    how, chance = FROM_REPLICAS.format(count=count), _divide(answers.chance[j], error**2)
     return _Answer(value=value, low=value - width, high=value + width, error=error, chance=chance, how=how)
 
 
@@ -250,7 +258,7 @@ def _two_digits(number: float) -> int:
     return max(int(number / 10**digits) * 10**digits, 1)
 
 
-def _possible_range(question: Enquiry, schema: Schema) -> tuple[float, float]:
+def _find_possible_range(question: Enquiry, schema: Schema) -> tuple[float, float]:
     column, difference = schema[question.columns[0]], question.statistic == "difference"
     least, most = -math.inf, math.inf
     if question.is_share or question.statistic == "correlation":

@@ -134,7 +134,7 @@ def _widths(column: Column) -> Floats:
     return np.where(column.grid.is_atom[: column.value_cells] & (widths < np.median(widths)), 0.0, widths)
 
 
-def _places(column: Column, size: int) -> Floats:
+def _place_codes(column: Column, size: int) -> Floats:
     place = np.full(size, np.nan)
     if isinstance(column, GRIDDED):
         upto = np.cumsum(column.grid.widths[: column.value_cells])
@@ -155,7 +155,7 @@ def linear_measurements(fitted: Fitted) -> LinearMeasurements:
     ]  # fmt: skip
     for measurement in fitted.measurements:
         linear += [*_products(measurement), *_agreements(measurement)]
-    places = {name: _places(schema[name], schema.size(name)) for name in schema.modelled}
+    places = {name: _place_codes(schema[name], schema.size(name)) for name in schema.modelled}
     return LinearMeasurements(fitted=fitted, tables=tables, linear=tuple(linear), places=places)
 
 

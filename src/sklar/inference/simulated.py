@@ -1,4 +1,4 @@
-"""A Door over simulated rows: a method measures rows drawn from a model, with noise of the scales it asks for.
+"""A Door over simulated rows: a method measures rows drawn from a model, with noise of the scales in its requests.
 
 The rows come from a published model, so everything computed from them is post-processing: nothing is charged, and the
 noise may be seeded. Neither `rows` nor `private` can be imported from here: this noise is never added to real rows.
@@ -36,7 +36,7 @@ class SimulatedDoor:
     def measure(self, requests: Sequence[Request], label: str) -> tuple[Measurement, ...]:
         """Measure queries; every synthetic row counts once."""
         values = exact_values([request.query for request in requests], self.rows)
-        return tuple(self._measurement(r, exact, label) for r, exact in zip(requests, values, strict=True))
+        return tuple(self._make_measurement(r, exact, label) for r, exact in zip(requests, values, strict=True))
 
     def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> Choice:
         """Pick the best of the candidates by Gumbel noise on all scores at once (as at the Door over rows)."""
@@ -49,7 +49,7 @@ class SimulatedDoor:
         """Refuse to discover labels: a model lists all labels that it has."""
         raise DoorError("labels cannot be discovered in simulated rows")
 
-    def _measurement(self, request: Request, exact: np.ndarray, label: str) -> Measurement:
+    def _make_measurement(self, request: Request, exact: np.ndarray, label: str) -> Measurement:
         query, step = request.query, request.query.resolution
         inside = Noise(kind=request.noise.kind, scale=request.noise.scale / step)
         noisy = exact + self._draw(inside, exact.size).reshape(exact.shape)

@@ -79,7 +79,7 @@ def complete(
     to = to or form_of(data)
     if isinstance(model.table_model, LinkedModel):
         found = continue_table(model.table_model, model.schema, data, seed=seed, keep=nulls == "keep", read=read)
-        tables = {name: _export(model, table, _notes(done, rows), to) for name, (table, done, rows) in found.items()}
+        tables = {name: _convert(model, table, _notes(done, rows), to) for name, (table, done, rows) in found.items()}
         return tables.get("", tables)
     given = read_whole(data, read, may_be_empty=True)
     names = [name for name in model.schema.modelled if name in given.column_names]
@@ -88,10 +88,10 @@ def complete(
     known = _encode_known(model.schema, model.coordinates, given, names, nulls == "keep", tuple(read.null_values))
     done = complete_rows(model.table_model, model.coordinates, known, generator(seed))
     table = replace_columns(given, to_arrow(select_columns(model.schema, model.schema.modelled), done.table))
-    return _export(model, table, _notes(done, np.arange(given.num_rows)), to)
+    return _convert(model, table, _notes(done, np.arange(given.num_rows)), to)
 
 
-def _export(model: Model, table: pa.Table, notes: dict[str, str], to: Any) -> Any:
+def _convert(model: Model, table: pa.Table, notes: dict[str, str], to: Any) -> Any:
     table = table.replace_schema_metadata(notes | model.claim.notes)
     return table if to is None else as_frame(table, model.schema, to=to, like=None)
 
@@ -148,7 +148,7 @@ def continue_table(
     known = KnownPersons(persons=persons, heads=heads, rows=rows, person=whose)
     done = continue_persons(model, schema, known, generator(seed))
     first = np.searchsorted(whose, np.arange(persons))
-    table = _insert_rows(given, done.given, key, given.column(key).take(_indices(first[done.drawn.person])))
+    table = _insert_rows(given, done.given, key, given.column(key).take(_make_indices(first[done.drawn.person])))
     table = replace_columns(table, to_arrow(select_columns(schema, schema.modelled), done.drawn.table))
     return {"": (table, done.rows, order)}
 
@@ -175,7 +175,7 @@ def _continue_families(
     known = KnownPersons(persons=parents.num_rows, heads=heads, rows=rows, person=whose)
     done = continue_persons(model, schema, known, generator(seed))
     assert done.heads is not None
-    keys = parents.column(names.key).take(_indices(done.drawn.person))
+    keys = parents.column(names.key).take(_make_indices(done.drawn.person))
     table = _insert_rows(children, done.given, person.key, keys)
     table = replace_columns(table, to_arrow(select_columns(schema, moving), done.drawn.table))
     whole = replace_columns(parents, to_arrow(select_columns(schema, person.static), done.drawn.heads))
@@ -291,7 +291,7 @@ def _find_parents(reading: _Reading, parents: Any, children: Any, names: Parents
     return place
 
 
-def _indices(places: Ints) -> Any:
+def _make_indices(places: Ints) -> Any:
     import pyarrow as pa
 
     return pa.array(places, mask=places < 0)
@@ -299,7 +299,7 @@ def _indices(places: Ints) -> Any:
 
 def _insert_rows(given: Any, rows: Ints, key: str, keys: Any) -> Any:
     """Place the given rows among the drawn ones, which so far have only their keys."""
-    table = given.take(_indices(rows))
+    table = given.take(_make_indices(rows))
     return table.set_column(table.column_names.index(key), key, keys)
 
 
@@ -318,14 +318,14 @@ def known_values(
     if not names or not given.num_rows:
         none = np.zeros(given.num_rows, bool)
         return {name: decode_missing(schema[name], 0) for name in names}, dict.fromkeys(names, none)
-    filled = {name: _known_mask(schema, given.column(name), name, keep, null_values) for name in names}
+    filled = {name: _find_known_cells(schema, given.column(name), name, keep, null_values) for name in names}
     read = ReadOptions(null_values=null_values) if null_values else None
     some = select_columns(schema, names)
     exact = read_table(given.select(names), some, generator(0), role="given", read=read, rows_kept=given.num_rows)
     return table_values(some, exact), filled
 
 
-def _known_mask(schema: Schema, array: Any, name: str, keep: bool, null_values: tuple[str, ...]) -> Mask:
+def _find_known_cells(schema: Schema, array: Any, name: str, keep: bool, null_values: tuple[str, ...]) -> Mask:
     column = schema[name]
     if keep and column.null_code is not None:
         return np.ones(len(array), bool)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sklar.errors import OutputError
-from sklar.export.atomic import reason, write_bytes
+from sklar.export.atomic import describe_reason, write_bytes
 from sklar.lab.people import people_schema, people_table
 
 NOTE = "README.txt"
@@ -123,7 +123,7 @@ def _prepare_folder(folder: Path) -> Path:
             if old.name.startswith(("people.", "synthetic.", "claim.")) and old.is_file():
                 old.unlink()
     except OSError as error:
-        raise OutputError(f"cannot make the folder {folder}: {reason(error)}.") from None
+        raise OutputError(f"cannot make the folder {folder}: {describe_reason(error)}.") from None
     write_bytes(folder / NOTE, NOTE_TEXT.encode())
     return folder
 

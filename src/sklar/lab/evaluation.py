@@ -230,9 +230,9 @@ class Evaluation:
             for s in self.scores.values()
         ]
         headings = ("metric", "value", "fresh sample", "grade", "")
-        verdict = notebook.bullets((*self.warnings, *self.verdict, f"What to do next: {self.next_step}"))
-        return notebook.card(
-            f"Evaluation of {self.name}", notebook.paragraph(NOTICE), verdict, notebook.table(headings, rows)
+        verdict = notebook.make_bullets((*self.warnings, *self.verdict, f"What to do next: {self.next_step}"))
+        return notebook.make_card(
+            f"Evaluation of {self.name}", notebook.make_paragraph(NOTICE), verdict, notebook.make_table(headings, rows)
         )
 
 

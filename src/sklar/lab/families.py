@@ -74,7 +74,7 @@ def evaluate_tables(real: Any, synthetic: Any, tables: Tables, **settings: Any) 
     independent = float(np.mean(list(one.distances(one.shuffle_parents()).values())))
     return TablesEvaluation(
         tables=alone, cross=one.distances(two), independent=independent,
-        rows=_total_variation(one.numbers, two.numbers), orphans=two.orphans,
+        rows=_compute_total_variation(one.numbers, two.numbers), orphans=two.orphans,
     )  # fmt: skip
 
 
@@ -120,7 +120,7 @@ class _Joined:
                 for (a, b), value in zip(pairs, found, strict=True)}  # fmt: skip
 
 
-def _total_variation(one: Ints | np.ndarray, two: Ints | np.ndarray) -> float:
+def _compute_total_variation(one: Ints | np.ndarray, two: Ints | np.ndarray) -> float:
     both = np.zeros((2, max(len(one), len(two))))
     both[0, : len(one)], both[1, : len(two)] = one, two
     return 0.5 * float(np.abs(both[0] - both[1]).sum())

@@ -97,26 +97,26 @@ def collect_overview(bench: Bench, scores: Scores, query_budget: tuple[float, fl
     """Collect the data for charts of a table with known scores."""
     real, synthetic = bench.real, bench.synthetic
     scales = {name: make_scale(name, real, synthetic) for name in real.names}
-    margins = [_picture_margin(real, synthetic, scales[part.columns[0]], part) for part in scores["tvd1"].parts]
+    margins = [_make_margin_picture(real, synthetic, scales[part.columns[0]], part) for part in scores["tvd1"].parts]
     # phi_k covers all columns; Spearman's needs no extra.
     matrix: Correlations = scores["phik"].behind or scores["spearman"].behind
     some = bench.sample((real, synthetic), MAX_QUERY_ROWS, rng := bench.stream("query_profiles"))
     return Overview(
         margins=tuple(sorted(margins, key=lambda margin: -margin.distance)),
         matrix=matrix if len(matrix.columns) > 1 or matrix.measure == "phi_k" else None,
-        pairs=tuple(_picture_pair(real, synthetic, scales, pair) for pair in _strongest_pairs(matrix)),
+        pairs=tuple(_make_pair_picture(real, synthetic, scales, pair) for pair in _list_strongest_pairs(matrix)),
         queries=query_profiles((some[0], some[1]), bench.grid, query_budget, rng),
     )
 
 
-def _strongest_pairs(found: Correlations) -> list[tuple[str, str]]:
+def _list_strongest_pairs(found: Correlations) -> list[tuple[str, str]]:
     names, strength = found.columns, np.triu(np.abs(np.nan_to_num(found.real)), 1)
     order = np.argsort(-strength, axis=None, kind="stable")[:MAX_SHOWN_PAIRS]
     places = [np.unravel_index(i, strength.shape) for i in order]
     return [(names[i], names[j]) for i, j in places if strength[i, j] > 0]
 
 
-def _picture_margin(real: ExactTable, synthetic: ExactTable, scale: PictureScale, part: Part) -> MarginPicture:
+def _make_margin_picture(real: ExactTable, synthetic: ExactTable, scale: PictureScale, part: Part) -> MarginPicture:
     (name,) = part.columns
     column = real.schema[name]
     found = [_shares(scale.cells(table, name), len(scale.labels)) for table in (real, synthetic)]
@@ -160,7 +160,7 @@ def _shares(cells: Ints, size: int) -> Floats:
     return np.bincount(cells[cells >= 0], minlength=size) / len(cells)
 
 
-def _picture_pair(
+def _make_pair_picture(
     real: ExactTable, synthetic: ExactTable, scales: Mapping[str, PictureScale], pair: tuple[str, str]
 ) -> PairPicture:
     up, across = (scales[name] for name in pair)

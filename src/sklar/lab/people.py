@@ -89,28 +89,30 @@ def people_values(rows: int, seed: int = 1) -> SampledTable:
     occupation = _draw_occupation(age, education, rng)
     hours = _draw_hours(occupation, female, rng)
     income = _draw_income(age, female, education, occupation, hours, rng)
-    smoker = rng.random(rows) < _logistic(0.2 - 0.45 * education + 0.3 * ~female - 0.012 * np.abs(age - 45))
+    smoker = rng.random(rows) < _apply_logistic(0.2 - 0.45 * education + 0.3 * ~female - 0.012 * np.abs(age - 45))
     bmi = _draw_bmi(age, female, smoker, education, rng)
     diagnosis = _draw_diagnosis(age, female, smoker, bmi, rng)
     nights = _draw_nights(diagnosis, age, rng)
-    no_smoking = rng.random(rows) < _logistic(-3.2 + 1.3 * (region == 5) + 0.03 * (age - 50) + 1.0 * (education <= 1))
-    no_bmi = rng.random(rows) < _logistic(-3.0 + 2.2 * np.isin(diagnosis, [0, 12]) + 0.9 * (nights == 0))
-    no_education = rng.random(rows) < _logistic(-4.5 + 0.035 * (age - 40) + 1.2 * (region == 6))
+    no_smoking = rng.random(rows) < _apply_logistic(
+        -3.2 + 1.3 * (region == 5) + 0.03 * (age - 50) + 1.0 * (education <= 1)
+    )
+    no_bmi = rng.random(rows) < _apply_logistic(-3.0 + 2.2 * np.isin(diagnosis, [0, 12]) + 0.9 * (nights == 0))
+    no_education = rng.random(rows) < _apply_logistic(-4.5 + 0.035 * (age - 40) + 1.2 * (region == 6))
     return {
-        "person": _values(np.arange(1, rows + 1)),
-        "age": _values(age),
-        "sex": _values(~female, labels=("F", "M")),
-        "region": _values(region, labels=REGIONS),
-        "education": _values(education, null=no_education, labels=EDUCATION),
-        "occupation": _values(occupation, labels=OCCUPATIONS),
-        "hours": _values(hours),
-        "income": _values(income),
-        "smoker": _values(smoker, null=no_smoking),
-        "bmi": _values(np.round(bmi, 1), null=no_bmi),
-        "admitted": _values(_draw_admission(diagnosis, rng)),
-        "diagnosis": _values(diagnosis, labels=tuple(DIAGNOSES)),
-        "nights": _values(nights),
-        "cost": _values(_draw_cost(diagnosis, nights, age, rng)),
+        "person": _make_values(np.arange(1, rows + 1)),
+        "age": _make_values(age),
+        "sex": _make_values(~female, labels=("F", "M")),
+        "region": _make_values(region, labels=REGIONS),
+        "education": _make_values(education, null=no_education, labels=EDUCATION),
+        "occupation": _make_values(occupation, labels=OCCUPATIONS),
+        "hours": _make_values(hours),
+        "income": _make_values(income),
+        "smoker": _make_values(smoker, null=no_smoking),
+        "bmi": _make_values(np.round(bmi, 1), null=no_bmi),
+        "admitted": _make_values(_draw_admission(diagnosis, rng)),
+        "diagnosis": _make_values(diagnosis, labels=tuple(DIAGNOSES)),
+        "nights": _make_values(nights),
+        "cost": _make_values(_draw_cost(diagnosis, nights, age, rng)),
     }
 
 
@@ -131,9 +133,9 @@ def _draw_occupation(age: Ints, education: Ints, rng: np.random.Generator) -> In
     up, rows = education[:, None] - 2.0, len(age)
     odds = np.array([0.6, 0.8, 0.9, 0.4, -0.2, -0.8]) + up * np.array([-0.9, -0.5, 0.1, 0.3, 1.0, 0.8])
     work = _draw_choice(odds, rng)
-    retired = rng.random(rows) < _logistic((age - 65.5) / 1.8)
-    student = rng.random(rows) < _logistic((24.5 - age) / 1.5 + 0.4 * (education - 2))
-    without = rng.random(rows) < _logistic(-1.9 - 0.5 * up[:, 0])
+    retired = rng.random(rows) < _apply_logistic((age - 65.5) / 1.8)
+    student = rng.random(rows) < _apply_logistic((24.5 - age) / 1.5 + 0.4 * (education - 2))
+    without = rng.random(rows) < _apply_logistic(-1.9 - 0.5 * up[:, 0])
     return np.select([retired, student, without], [7, 6, 8], work)
 
 
@@ -181,7 +183,7 @@ def _draw_diagnosis(age: Ints, female: Mask, smoker: Mask, bmi: Floats, rng: np.
 def _draw_nights(diagnosis: Ints, age: Ints, rng: np.random.Generator) -> Ints:
     """Draw nights: many have none, some are very long."""
     mean = np.array([facts[2] for facts in DIAGNOSES.values()])[diagnosis] * (0.6 + age / 120)
-    day_case = rng.random(len(age)) < _logistic(0.6 - 0.45 * mean)
+    day_case = rng.random(len(age)) < _apply_logistic(0.6 - 0.45 * mean)
     nights = rng.poisson(mean * rng.gamma(1.1, 1 / 1.1, len(age)))
     return np.clip(np.where(day_case, 0, nights), 0, 120).astype(np.int64)
 
@@ -213,10 +215,10 @@ def _draw_choice(odds: npt.NDArray[Any], rng: np.random.Generator) -> Ints:
     return np.argmax(odds + rng.gumbel(size=odds.shape), axis=1).astype(np.int64)
 
 
-def _logistic(log_odds: Any) -> Floats:
+def _apply_logistic(log_odds: Any) -> Floats:
     return 1 / (1 + np.exp(-np.asarray(log_odds, dtype=np.float64)))
 
 
-def _values(data: npt.NDArray[Any], null: Mask | None = None, labels: tuple[str, ...] | None = None) -> Values:
+def _make_values(data: npt.NDArray[Any], null: Mask | None = None, labels: tuple[str, ...] | None = None) -> Values:
     plain = data.astype(np.int32) if labels else data
     return Values(data=plain, null=np.zeros(len(data), bool) if null is None else null, labels=labels)

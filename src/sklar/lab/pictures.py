@@ -73,11 +73,11 @@ def plot_pairs(model: Model, path: str | PathLike[str], *, most: int = 12) -> No
     edges = [edge for tree in part.vine.truncate(part.level).to_vinecop().get_trees() for edge in tree]
     edges = [edge for edge in edges if edge["pair_copula"].family.name != "indep"]
     edges.sort(key=lambda edge: -abs(edge["pair_copula"].tau))
-    shown = {_title(edge, columns): edge["pair_copula"] for edge in edges[:most]}
+    shown = {_describe_edge(edge, columns): edge["pair_copula"] for edge in edges[:most]}
     write_picture(draw_contours(shown, label=model.claim.label), path)
 
 
-def _title(edge: dict[str, Any], columns: list[str]) -> str:
+def _describe_edge(edge: dict[str, Any], columns: list[str]) -> str:
     first, second = (columns[label - 1] for label in edge["conditioned"])
     given = ", ".join(columns[label - 1] for label in edge["conditioning"][:3])
     more = ", ..." if len(edge["conditioning"]) > 3 else ""
@@ -93,7 +93,7 @@ def tradeoff_point(name: str, utility: Any, risk: Any, *, group: str | None = No
         risk: A number of an attack, a plain number, or (value, low, high).
         group: Points of a group are connected: the levels or epsilons of one method.
     """
-    return TradeoffPoint(name=name, group=group or name, utility=_triple(utility), risk=_triple(risk))
+    return TradeoffPoint(name=name, group=group or name, utility=_read_interval(utility), risk=_read_interval(risk))
 
 
 def tradeoff(
@@ -129,7 +129,7 @@ def tradeoff(
     return plot
 
 
-def _triple(value: Any) -> Triple:
+def _read_interval(value: Any) -> Triple:
     attack = getattr(value, "attack", value)
     if hasattr(attack, "low"):
         attack = attack.value, attack.low, attack.high

@@ -75,7 +75,9 @@ def make_scale(name: str, real: ExactTable, synthetic: ExactTable) -> PictureSca
     if note and np.isfinite(ends).any():
         edges[0], edges[-1] = min(edges[0], np.nanmin(ends)), max(edges[-1], np.nanmax(ends))
     labels = tuple(_range_text(column, a, b) for a, b in pairwise(edges))
-    return PictureScale(column=column, edges=edges, labels=labels, ticks=_number_ticks(column, edges, note), note=note)
+    return PictureScale(
+        column=column, edges=edges, labels=labels, ticks=_place_number_ticks(column, edges, note), note=note
+    )
 
 
 def _range_text(column: Column, start: float, end: float) -> str:
@@ -109,7 +111,7 @@ def label_ticks(labels: tuple[str, ...]) -> tuple[tuple[float, str], ...]:
 
 def _choose_edges(column: Column, values: Floats) -> tuple[Floats, str]:
     """Choose the edges of the cells, with a note if they are not equal cells over the whole range."""
-    low, high = _range(column)
+    low, high = _get_range(column)
     even = _equal_edges(column, low, high)
     if len(values) < COARSE_CELLS or (column.kind != "real" and high - low <= COARSE_CELLS):
         return even, ""
@@ -129,7 +131,7 @@ def _choose_edges(column: Column, values: Floats) -> tuple[Floats, str]:
     return inner, "without the empty range; the outermost cells contain the tails"
 
 
-def _range(column: Column) -> tuple[float, float]:
+def _get_range(column: Column) -> tuple[float, float]:
     starts, stop = column.grid.starts, column.grid.stop  # type: ignore[attr-defined]
     return float(starts[0]), float(stop) if column.kind != "real" else float(column.upper)  # type: ignore[attr-defined]
 
@@ -149,10 +151,10 @@ def _drop_spike(values: Floats) -> Floats:
     return values[values != found[top]] if counts[top] >= MIN_SPIKE_SHARE * len(values) else values
 
 
-def _number_ticks(column: Column, edges: Floats, note: str) -> tuple[tuple[float, str], ...]:
+def _place_number_ticks(column: Column, edges: Floats, note: str) -> tuple[tuple[float, str], ...]:
     low, high = float(edges[0]), float(edges[-1])
     if isinstance(column, Datetime):
-        chosen = _time_ticks(column, low, high)
+        chosen = _place_time_ticks(column, low, high)
     elif note.startswith("log"):
         tens = range(math.floor(math.log10(max(edges[1], 1e-300))), math.ceil(math.log10(high)) + 1)
         powers = [10.0**ten for ten in tens if low <= 10.0**ten <= high]
@@ -187,7 +189,7 @@ def short_text(number: float) -> str:
     return f"{number:.4g}"
 
 
-def _time_ticks(column: Datetime, low: float, high: float) -> dict[float, str]:
+def _place_time_ticks(column: Datetime, low: float, high: float) -> dict[float, str]:
     """Return years if the range has several, else days."""
     day = RESOLUTIONS["day"] / RESOLUTIONS[column.resolution]
     if high - low < 3 * 365 * day:

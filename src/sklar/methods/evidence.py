@@ -82,7 +82,8 @@ class Discover:
 
 Step = Measure | Choose | Discover
 READ_AS_ABSENT = "labels that were read as never requested"
-"""Key of `Evidence.known`."""
+"""Key of `Evidence.known` for the labels that were looked up before they were measured: they may not be measured
+later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -33,7 +33,8 @@ CORRELATIONS, LABELS_BESIDE, CORRELATION_FLOOR = 0.31, 1.2, 0.9
 """Error of a rank correlation over the root of the noise of one; more by this much times the share of columns that are
 labels, whose tables take budget; and the sampling error of that number of synthetic rows, over the root of the rows."""
 INDEPENDENCE_ERROR = 0.14
-"""Error of a correlation where columns come out as independent: the mean strength of correlations in real tables."""
+"""Error of a correlation when the model makes the columns independent: the mean strength of correlations in real
+tables."""
 MIN_ERROR_WITH_TARGET = 0.105
 """The least error of a correlation where rows are few and a target is declared, since the budget goes to the target."""
 MEANS, MEANS_POWER = 1.5, 0.75
@@ -84,7 +85,7 @@ class Expectation:
     transitions_hidden: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data for JSON."""
         return asdict(self)
 
 
@@ -95,14 +96,14 @@ def sampling_error(what: str, rows: int) -> float:
 
 def expect_margins(schema: Schema, allowance: Allowance, unit: Unit, rows: int) -> Expectation:
     """Return what margins alone are expected to be like, where all of the budget goes to them."""
-    return _margins(schema, _noise(schema, allowance, unit, rows) * math.sqrt(MARGINS_OF_VINE), rows)
+    return _expect_margins(schema, _noise(schema, allowance, unit, rows) * math.sqrt(MARGINS_OF_VINE), rows)
 
 
 def expect_dependence(
     schema: Schema, allowance: Allowance, unit: Unit, rows: int, *, few_rows: bool, target: bool
 ) -> Expectation:
     """Return what to expect of margins and correlations under a budget for both."""
-    margins = _margins(schema, _noise(schema, allowance, unit, rows), rows)
+    margins = _expect_margins(schema, _noise(schema, allowance, unit, rows), rows)
     noise = correlation_noise(allowance, unit, rows, len(schema.modelled))
     columns = [schema[name] for name in schema.modelled]
     labels = sum(not column.numeric for column in columns) / len(columns)
@@ -125,25 +126,25 @@ def _noise(schema: Schema, allowance: Allowance, unit: Unit, rows: int) -> float
     return allowance.noise(unit, tables=len(schema.modelled)).std / rows
 
 
-def _margins(schema: Schema, z: float, rows: int) -> Expectation:
+def _expect_margins(schema: Schema, z: float, rows: int) -> Expectation:
     columns = [schema[name] for name in schema.modelled]
-    numbers = [_mean(column, z) for column in columns if isinstance(column, Integer | Real)]
+    numbers = [_expect_mean_error(column, z) for column in columns if isinstance(column, Integer | Real)]
     nullable = any(column.null_code is not None for column in columns)
     return Expectation(
-        shares=min(float(np.mean([_share(column, z, rows) for column in columns])), 0.5),
+        shares=min(float(np.mean([_expect_share_error(column, z, rows) for column in columns])), 0.5),
         correlations=None,
         means=float(np.mean(numbers)) if numbers else None,
         nulls=min(2.0 * NULL_SHARE_ERROR * z, 1.0) if nullable else None,
     )
 
 
-def _share(column: Column, z: float, rows: int) -> float:
+def _expect_share_error(column: Column, z: float, rows: int) -> float:
     if isinstance(column, Real):
         return REAL_SHARES * math.sqrt(z) * (SKEWED_RANGE_FACTOR if column.lower == 0 else 1.0)
     return WHOLE_SHARES * z + WHOLE_FLOOR / math.sqrt(rows) if column.numeric else LABEL_SHARES * z
 
 
-def _mean(column: Integer | Real, z: float) -> float:
+def _expect_mean_error(column: Integer | Real, z: float) -> float:
     plain = MEANS * z**MEANS_POWER
     if isinstance(column, Integer) and column.upper - column.lower == 1:
         return min(LABEL_SHARES * z / BINARY_STD, plain)

@@ -86,12 +86,12 @@ def holding_back(method: Method[Any], share: float) -> Method[Any]:
     return replace(
         method, ask=ask, estimate=estimate, margins=None, check=check, plan=None, outline=outline, gaussian=gaussian,
         caveats=(*method.caveats, said), require_rows=require_rows,
-        expect=None if method.expect is None else _less(method, rest),
+        expect=None if method.expect is None else _expect_from_rest(method, rest),
     )  # fmt: skip
 
 
 def checked_setting(setting: Setting[Any], share: float) -> Setting[Any]:
-    """Return the setting of a method of which this share of the allowance is held back for a check."""
+    """Return the setting of a method without the share of its allowance that is held back for a check."""
     allowance = setting.allowance.part(1.0 - share)
     return replace(setting, allowance=allowance, generator=lambda: _after_one_child(setting))
 
@@ -113,7 +113,7 @@ def _after_one_child(setting: Setting[Any]) -> np.random.Generator:
 
 
 def require_share(share: object) -> None:
-    """Refuse what is no share of a budget that leaves most of it to the fit."""
+    """Refuse a share that is not a number, or that leaves less than half of the budget to the fit."""
     if isinstance(share, bool) or not isinstance(share, float | int) or not 0 < share <= MAX_SHARE:
         raise UsageError(
             f"check_share, the part of the budget for tables that only check the model, lies above 0 and is at most "
@@ -121,7 +121,7 @@ def require_share(share: object) -> None:
         )
 
 
-def _less(method: Method[Any], rest: float) -> Any:
+def _expect_from_rest(method: Method[Any], rest: float) -> Any:
     def expect(schema: Schema, options: Any, allowance: Allowance, unit: Unit, rows: int) -> Any:
         assert method.expect is not None
         return method.expect(schema, options, allowance.part(rest), unit, rows)
@@ -139,7 +139,7 @@ def table_count(schema: Schema, options: Any) -> int:
     """Return the number of tables that are held back, by schema and options."""
     columns = len(schema.modelled)
     triples = min(TRIPLES, len(list(combinations(range(columns), min(3, columns)))))
-    return triples + (RANGES if columns > 1 else 0) + (_target(schema, options) is not None)
+    return triples + (RANGES if columns > 1 else 0) + (_find_target(schema, options) is not None)
 
 
 def held_groups(rows: float, sigma: float) -> int:
@@ -161,7 +161,7 @@ def held_tables(
     for _ in range(RANGES if columns > 1 else 0):
         first, second = sorted(rng.choice(columns, size=2, replace=False).tolist())
         requests.append(((first, second), tuple(_range(margins[c], ordered[c], rng) for c in (first, second))))
-    target = _target(schema, options)
+    target = _find_target(schema, options)
     if target is not None:
         requests.append(_scorecard(model, ordered, target, rng))
     return tuple(
@@ -169,7 +169,7 @@ def held_tables(
     )
 
 
-def _target(schema: Schema, options: Any) -> int | None:
+def _find_target(schema: Schema, options: Any) -> int | None:
     name = getattr(options, "target", None)
     return schema.modelled.index(name) if name is not None and len(schema.modelled) > 1 else None
 
@@ -182,7 +182,7 @@ def even_groups(margin: Margin, groups: int, ordered: bool) -> Lookup:
 
 
 def _range(margin: Margin, ordered: bool, rng: np.random.Generator) -> Lookup:
-    """Inside or outside a random range that holds a fifth to four fifths of the mass, when its codes permit that."""
+    """Draw a random range with a fifth to four fifths of the mass, if the codes permit it: inside is 1, outside 0."""
     width = rng.uniform(0.2, 0.8)
     low = rng.uniform(0.0, 1.0 - width)
     middle = _places(margin, ordered)

@@ -53,7 +53,7 @@ def plan(schema: Schema, options: IndependentOptions) -> tuple[PlannedTables, ..
     """Return tables and weights; none for Laplace noise or a histogram by name, whose scales are not those of a
     plan."""
     planned = options.noise in (None, "gaussian") and options.histogram is None
-    return plan_margins(schema, _margin_options(options)) if planned else ()
+    return plan_margins(schema, _make_margin_options(options)) if planned else ()
 
 
 PLAIN_MARGINS = margin_steps(
@@ -61,7 +61,7 @@ PLAIN_MARGINS = margin_steps(
         setting=evidence.setting,
         allowance=evidence.setting.allowance,
         total=known_total(evidence.setting),
-        options=_margin_options(evidence.setting.options),
+        options=_make_margin_options(evidence.setting.options),
     )
 )
 NAMED_MARGINS = transformed_steps(
@@ -71,18 +71,18 @@ NAMED_MARGINS = transformed_steps(
 )
 
 
-def _margins(evidence: Evidence[IndependentOptions]) -> MarginSteps:
+def _choose_margin_steps(evidence: Evidence[IndependentOptions]) -> MarginSteps:
     return PLAIN_MARGINS if evidence.setting.options.histogram is None else NAMED_MARGINS
 
 
 def ask(evidence: Evidence[IndependentOptions]) -> Step | None:
     """Ask for margins."""
-    return _margins(evidence).ask(evidence)
+    return _choose_margin_steps(evidence).ask(evidence)
 
 
 def estimate(evidence: Evidence[IndependentOptions]) -> IndependentModel:
     """Estimate all margins."""
-    measured = _margins(evidence).estimate(evidence)
+    measured = _choose_margin_steps(evidence).estimate(evidence)
     return IndependentModel(margins=measured.margins, rows_estimate=max(round(measured.rows), 1))
 
 
@@ -92,10 +92,10 @@ def outline(
     """Return what will be measured, for any number of rows."""
     if options.histogram is not None:
         return outline_named(schema, allowance, unit, options.histogram)
-    return outline_margins(schema, allowance, unit, _margin_options(options))
+    return outline_margins(schema, allowance, unit, _make_margin_options(options))
 
 
-def _margin_options(options: IndependentOptions) -> MarginOptions:
+def _make_margin_options(options: IndependentOptions) -> MarginOptions:
     kind = "laplace" if options.noise == "geometric" else options.noise
     return MarginOptions(repair=options.repair, noise=kind)
 

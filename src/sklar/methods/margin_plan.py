@@ -60,12 +60,12 @@ def plan_margins(schema: Schema, options: MarginOptions | None = None) -> tuple[
         VALUES: min(VALUES_SHARE, 0.5 * sought[VALUES] / len(layouts)),
         UNITS: min(UNITS_SHARE * sought[UNITS], MOST_UNITS_SHARE),
     }
-    unit = (1.0 - sum(aside.values())) / sum(_column_weight(layout) for layout in layouts)
+    unit = (1.0 - sum(aside.values())) / sum(_weigh_column(layout) for layout in layouts)
     tables: dict[str, int] = {}
     weights: dict[str, float] = {}
     for step, layout in steps:
         label = line_label(step, layout)
-        weight = aside[step] / sought[step] if step in aside else unit * _column_weight(layout) * _PARTS[step]
+        weight = aside[step] / sought[step] if step in aside else unit * _weigh_column(layout) * _PARTS[step]
         tables[label] = tables.get(label, 0) + 1
         weights[label] = weights.get(label, 0.0) + weight
     return tuple(PlannedTables(label=label, tables=n, weight=weights[label]) for label, n in tables.items())
@@ -93,7 +93,7 @@ def _rounded_bins(layout: BinLayout) -> int:
     return 2 ** max(round(math.log2(bins)), 1)
 
 
-def _column_weight(layout: BinLayout) -> float:
+def _weigh_column(layout: BinLayout) -> float:
     return float(_rounded_bins(layout)) ** CELLS_POWER
 
 

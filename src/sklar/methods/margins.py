@@ -191,21 +191,21 @@ class _Column:
 def request_first(stage: MarginStage) -> Measure:
     """Return the first step: histograms of all columns, and single values and units where they are looked for."""
     requests: list[Request] = []
-    for column in _columns(stage):
+    for column in _lay_out_columns(stage):
         first = column.noise[WHOLE if WHOLE in column.noise else COARSE]
-        requests.append(_request(column.name, first_lookup(column.layout), first))
+        requests.append(_request_histogram(column.name, first_lookup(column.layout), first))
         if VALUES in column.noise:
-            requests.append(_request(column.name, np.arange(column.layout.size), column.noise[VALUES]))
+            requests.append(_request_histogram(column.name, np.arange(column.layout.size), column.noise[VALUES]))
         if column.layout.units is not None and UNITS in column.noise:
-            requests.append(_request(column.name, column.layout.units.lookup, column.noise[UNITS]))
+            requests.append(_request_histogram(column.name, column.layout.units.lookup, column.noise[UNITS]))
     return Measure(label=FIRST, requests=tuple(requests))
 
 
-def _request(column: str, lookup: Ints, noise: Noise) -> Request:
+def _request_histogram(column: str, lookup: Ints, noise: Noise) -> Request:
     return Request(query=Counts(columns=(column,), partitions=(lookup.astype(np.int32),)), noise=noise)
 
 
-def _columns(stage: MarginStage) -> list[_Column]:
+def _lay_out_columns(stage: MarginStage) -> list[_Column]:
     schema = stage.setting.schema
     by_line = margin_noise(schema, stage.allowance, stage.setting.unit, stage.options)
     columns: list[_Column] = []
@@ -221,25 +221,25 @@ def _columns(stage: MarginStage) -> list[_Column]:
 def _cut_columns(stage: MarginStage, first: Sequence[Measurement]) -> list[_Column]:
     """Return columns with their first histograms, and where their second ones are to be cut."""
     schema = stage.setting.schema
-    columns = [_find_unit(schema[column.name], column) for column in _with_histograms(_columns(stage), first)]
-    total = _pool(columns, stage.total)
+    columns = [_find_unit(schema[column.name], column) for column in _with_histograms(_lay_out_columns(stage), first)]
+    total = _pool_totals(columns, stage.total)
     prior = _compare_prior(stage, columns, total)
     return [_cut_finer(schema, column, total, prior) if FINER in column.noise else column for column in columns]
 
 
 def _request_finer(columns: Sequence[_Column]) -> Measure | None:
-    requests = [_request(c.name, c.finer, c.noise[FINER]) for c in columns if c.finer is not None]
+    requests = [_request_histogram(c.name, c.finer, c.noise[FINER]) for c in columns if c.finer is not None]
     return Measure(label=SECOND, requests=tuple(requests)) if requests else None
 
 
 def _estimate(stage: MarginStage, columns: Sequence[_Column], finer: Sequence[Measurement]) -> MeasuredMargins:
-    bins = {one.query.columns[0]: _bins_of(one) for one in finer}
+    bins = {one.query.columns[0]: _get_bins(one) for one in finer}
     columns = [replace(column, finer=bins.get(column.name, column.finer)) for column in columns]
     columns = [_with_late_atoms(column) for column in _with_histograms(columns, finer)]
-    total = _pool(columns, stage.total)
+    total = _pool_totals(columns, stage.total)
     prior, schema = _compare_prior(stage, columns, total), stage.setting.schema
     return MeasuredMargins(
-        margins=tuple(_margin(schema[column.name], column, total, stage.options, prior) for column in columns),
+        margins=tuple(_estimate_margin(schema[column.name], column, total, stage.options, prior) for column in columns),
         histograms=tuple(column.seen for column in columns),
         rows=total.rows,
         rows_sigma=total.sigma,
@@ -251,18 +251,18 @@ def _with_histograms(columns: Sequence[_Column], measured: Sequence[Measurement]
     seen: dict[str, list[Histogram]] = {}
     for one in measured:
         sigma = max(one.noise.std, MIN_SIGMA)
-        histogram = Histogram(lookup=_bins_of(one), counts=one.values.astype(np.float64), sigma=sigma)
+        histogram = Histogram(lookup=_get_bins(one), counts=one.values.astype(np.float64), sigma=sigma)
         seen.setdefault(one.query.columns[0], []).append(histogram)
     return [replace(column, seen=(*column.seen, *seen.get(column.name, ()))) for column in columns]
 
 
-def _bins_of(measurement: Measurement) -> Ints:
+def _get_bins(measurement: Measurement) -> Ints:
     assert isinstance(measurement.query, Counts)
     return measurement.query.partitions[0].astype(np.int64)
 
 
 def _find_unit(declared: Column, column: _Column) -> _Column:
-    """Return the column by the unit that its last histogram shows, if one was measured for it."""
+    """Return the column with the unit of its numbers, if its last histogram was measured to find one."""
     search = column.layout.units
     if search is None or UNITS not in column.noise:
         return column
@@ -282,7 +282,7 @@ class _PriorMargins:
     margins: Mapping[str, PublicMargin]
 
     def on(self, column: _Column, starts: Ints, total: KnownTotal) -> tuple[Observation, ...]:
-        """Return what it adds to the histograms of a column."""
+        """Return the observations that the public table adds to the histograms of a column."""
         return (self.margins[column.name].cells(starts, total.rows),) if column.name in self.margins else ()
 
 
@@ -308,7 +308,7 @@ def _cut_finer(schema: Schema, column: _Column, total: KnownTotal, prior: _Prior
 
 
 def _is_wide(column: Column, found: Fraction | None) -> bool:
-    """Return whether coarse cells hold enough numbers that heaping does not shape their masses."""
+    """Return whether coarse cells are so wide that heaping at round numbers hardly changes their counts."""
     if not isinstance(column, Integer | Real):
         return False
     unit = found or base_unit(column)
@@ -342,7 +342,7 @@ def _with_late_atoms(column: _Column) -> _Column:
     return replace(column, atoms=np.union1d(column.atoms, found))
 
 
-def _margin(
+def _estimate_margin(
     declared: Column, column: _Column, total: KnownTotal, options: MarginOptions, prior: _PriorMargins
 ) -> Margin:
     layout = column.layout
@@ -356,7 +356,7 @@ def _margin(
     if column.rounding is None or not column.rounding.differs:  # then heaping is at single numbers inside these cells
         cells = Margin(column=column.name, starts=starts, mass=mass, size=layout.size)
         rounding = _find_rounding(declared, column, cells, total.rows)
-    rounded = _rounded(layout, declared, rounding)
+    rounded = _weight_by_rounding(layout, declared, rounding)
     cell = np.repeat(np.arange(len(starts)), np.diff(starts, append=layout.size))
     margin = spread(column.name, rounded, cell, mass, column.cuts)
     return margin if rounding is None else rounding.on(margin)
@@ -375,7 +375,7 @@ def _choose_rounding(
     doubted = found is not None and found.differs and not _is_due_to_lumps(declared, column, found, total.rows)
     fits: list[tuple[float, Rounding | None, tuple[BinLayout, Floats]]] = []
     for rounding in (found, found.without_heaping()) if found is not None and doubted else (found,):
-        layout = _rounded(column.layout, declared, rounding)
+        layout = _weight_by_rounding(column.layout, declared, rounding)
         fitted = fit_cells(layout, starts, column.atoms, column.seen, total, more)
         evidence = fitted.log_evidence
         if doubted and rounding is not None and column.layout.units is not None and column.by_unit is not None:
@@ -399,11 +399,11 @@ def _is_due_to_lumps(declared: Column, column: _Column, rounding: Rounding, rows
     return standing > 0.5 * rows * sum(units.values())
 
 
-def _rounded(layout: BinLayout, declared: Column, rounding: Rounding | None) -> BinLayout:
+def _weight_by_rounding(layout: BinLayout, declared: Column, rounding: Rounding | None) -> BinLayout:
     if rounding is None or not rounding.heaping or not isinstance(declared, Integer | Real):
         return layout
     return with_weights(layout, rounding.weights(declared.grid))
 
 
-def _pool(columns: Sequence[_Column], before: KnownTotal) -> KnownTotal:
+def _pool_totals(columns: Sequence[_Column], before: KnownTotal) -> KnownTotal:
     return pool_total([seen for column in columns for seen in column.seen], before)

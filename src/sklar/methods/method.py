@@ -187,7 +187,7 @@ class Method(Generic[Options]):
 
     def stored_options(self, stored: Mapping[str, Any]) -> Options:
         """Return the options record from plain data, as a model file has it: lists were tuples."""
-        return self.options(**{name: _tuples(value) for name, value in stored.items()})
+        return self.options(**{name: _convert_lists(value) for name, value in stored.items()})
 
     def fitting(
         self, schema: Schema, given: Mapping[str, Any], target: str | None = None
@@ -235,8 +235,8 @@ def read_options(method: str, options: type[Options], given: Mapping[str, Any]) 
     return options(**given)
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+def _convert_lists(value: Any) -> Any:
+    return tuple(_convert_lists(item) for item in value) if isinstance(value, list) else value
 
 
 def target_option(method: str, takes_target: bool, target: str | None) -> dict[str, str]:
@@ -253,12 +253,12 @@ def require_listed(name: str, value: object, allowed: tuple[object, ...]) -> Non
 
 
 def require_whole(name: str, value: object, low: int, high: int) -> None:
-    """Refuse what is no whole number within bounds."""
+    """Refuse a value that is not a whole number within bounds."""
     if type(value) is not int or not low <= value <= high:
         raise UsageError(f"{name} must be a whole number between {low:,} and {high:,}; {value!r} was given")
 
 
 def require_number(name: str, value: object, low: float, high: float) -> None:
-    """Refuse what is no number within bounds."""
+    """Refuse a value that is not a number within bounds."""
     if isinstance(value, bool) or not isinstance(value, float | int) or not low <= value <= high:
         raise UsageError(f"{name} must be a number between {low:g} and {high:g}; {value!r} was given")

@@ -18,15 +18,18 @@ from sklar.schema.prior import PublicColumn, PublicPrior
 from sklar.schema.table import Schema
 
 POLYNOMIAL_DEGREE = 4
-"""Polynomials by which the margin of an ordered column may differ smoothly from the public one."""
+"""Degree of the polynomial by which the margin of an ordered column may differ smoothly from the public one."""
 MIN_SHARE_FACTOR = 0.1
-"""The least factor by which they may change a share."""
+"""The smallest factor by which that polynomial may change a share of the public table."""
 SMOOTHING_ROWS = 30.0
 """Rows of independent columns that are added to tables of pairs of a public table, so that no cell is empty."""
 
 
 def least_phi(prior: PublicPrior, rows: float) -> float:
-    """Return the phi of a public table of people from the same population: see `sklar.model.prior_comparison`."""
+    """Return the smallest phi (variance of the difference, see `sklar.model.prior_comparison`) of a public table.
+
+    It is that of two samples of people from the same population.
+    """
     return 1 / max(rows, 1.0) + 1 / max(prior.rows, 1.0)
 
 
@@ -46,7 +49,7 @@ class PublicMargin:
 
     def bins(self, lookup: Ints, bins: int, rows: float) -> tuple[Floats, Floats]:
         """Return (counts, deviations) expected of bins of base codes (-1 for none): one more histogram for a margin."""
-        shares = _bin_sums(lookup, self.shares, bins)
+        shares = _sum_bins(lookup, self.shares, bins)
         return rows * shares, rows * np.sqrt(beyond_noise(self.phi, share_spread(shares, self.rows)))
 
     def cells(self, starts: Ints, rows: float) -> Observation:
@@ -59,7 +62,7 @@ class PublicMargin:
 def shrink_margins_to_prior(
     prior: PublicPrior | None, schema: Schema, seen: Mapping[str, Sequence[Histogram]], rows: float
 ) -> dict[str, PublicMargin]:
-    """Return what the public table expects of each column that it has, by all released histograms of it."""
+    """Return what the public table expects of each of its columns, after a comparison with all released histograms."""
     names = [name for name in seen if prior is not None and name in prior.by_name]
     if prior is None or not names:
         return {}
@@ -76,9 +79,9 @@ def shrink_margins_to_prior(
 def _compare(
     prior: PublicPrior, shares: Floats, smooth: Floats, seen: Sequence[Histogram], rows: float
 ) -> PriorComparison:
-    expected = [_bin_sums(one.lookup, shares, len(one.counts)) for one in seen]
+    expected = [_sum_bins(one.lookup, shares, len(one.counts)) for one in seen]
     lines = [
-        np.stack([_bin_sums(one.lookup, shares * line, len(one.counts)) for line in smooth.T], axis=1) for one in seen
+        np.stack([_sum_bins(one.lookup, shares * line, len(one.counts)) for line in smooth.T], axis=1) for one in seen
     ]
     return PriorComparison(
         observed=np.concatenate([one.counts / rows for one in seen]),
@@ -89,7 +92,7 @@ def _compare(
     )
 
 
-def _bin_sums(lookup: Ints, shares: Floats, bins: int) -> Floats:
+def _sum_bins(lookup: Ints, shares: Floats, bins: int) -> Floats:
     inside = lookup >= 0
     return np.bincount(lookup[inside], shares[inside], bins).astype(np.float64)
 

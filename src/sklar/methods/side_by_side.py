@@ -40,8 +40,8 @@ TABLE_SHARES = {PARENT: 0.3, FIRST: 0.4, NEXT: 0.6}
 KEPT = "values kept"
 """The step that counts how often columns keep their value from one row to the next."""
 KEPT_SHARE = 0.1
-"""What that step has of the allowance, in the units of TABLE_SHARES: of 545 persons at epsilon 2, shares of seven
-columns are then within 0.1 19 times of 20; half as much makes that 0.14."""
+"""Share of the allowance for counting kept values, in the units of TABLE_SHARES: of 545 persons at epsilon 2, shares of
+seven columns are then within 0.1 19 times of 20; half as much makes that 0.14."""
 MEAN_OF_ABSOLUTE = math.sqrt(2 / math.pi)
 """Mean absolute value of Gaussian noise of standard deviation 1."""
 KEPT_SIMULATED_ROWS = 20_000
@@ -139,7 +139,7 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
         ]
         for view in views:
             if (query := kept_query(view)) is not None:
-                noise = _kept_noise(query, views, allowance, unit)
+                noise = _get_kept_noise(query, views, allowance, unit)
                 lines.append(Outline(label=view.full(KEPT), tables=1, cells=query.size, noise=noise))
         return tuple(lines)
 
@@ -153,16 +153,16 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
         begins, query = expected[views[0].name], kept_query(views[-1])
         if NEXT not in expected:
             return begins
-        noise = None if query is None else _kept_noise(query, views, allowance, unit).std
+        noise = None if query is None else _get_kept_noise(query, views, allowance, unit).std
         kept = None if noise is None else min(MEAN_OF_ABSOLUTE * noise / rows, 0.5)
         return replace(begins, kept=kept, transitions_hidden=expected[NEXT].few_rows)
 
     def check(schema: Schema, options: Any) -> None:
-        for one in _schemas(schema):
+        for one in _list_schemas(schema):
             method.check(one, options)
 
     def gaussian(schema: Schema, options: Any) -> bool:
-        return all(method.gaussian(one, options) for one in _schemas(schema))
+        return all(method.gaussian(one, options) for one in _list_schemas(schema))
 
     return replace(
         method, ask=ask, estimate=estimate, margins=margins, outline=outline, check=check, gaussian=gaussian,
@@ -171,8 +171,8 @@ def for_linked_rows(method: Method[Any]) -> Method[Any]:
 
 
 def split_allowance(views: Sequence[View], allowance: Allowance) -> list[Allowance]:
-    """Return what each of the tables may spend."""
-    return [allowance.part(TABLE_SHARES[view.name] / _all_shares(views)) for view in views]
+    """Return the allowance of each of the tables."""
+    return [allowance.part(TABLE_SHARES[view.name] / _sum_shares(views)) for view in views]
 
 
 def kept_query(view: View) -> Agreements | None:
@@ -217,21 +217,21 @@ def _ask_kept(evidence: Evidence[Any], view: View) -> Measure | None:
     setting, query = evidence.setting, kept_query(view)
     if query is None or view.full(KEPT) in evidence:
         return None
-    noise = _kept_noise(query, views_of(setting.schema), setting.allowance, setting.unit)
+    noise = _get_kept_noise(query, views_of(setting.schema), setting.allowance, setting.unit)
     return Measure(label=KEPT, requests=(Request(query=query, noise=noise),))
 
 
-def _kept_noise(query: Agreements, views: Sequence[View], allowance: Allowance, unit: Unit) -> Noise:
+def _get_kept_noise(query: Agreements, views: Sequence[View], allowance: Allowance, unit: Unit) -> Noise:
     # Sensitivity: a person's steps share one vote, so each count moves by at most 1 (`sklar.release.agreements`).
     l1, l2 = query.sensitivity(unit)
-    return allowance.part(KEPT_SHARE / _all_shares(views)).sum_noise(l1=l1, l2=l2)
+    return allowance.part(KEPT_SHARE / _sum_shares(views)).sum_noise(l1=l1, l2=l2)
 
 
-def _all_shares(views: Sequence[View]) -> float:
+def _sum_shares(views: Sequence[View]) -> float:
     return sum(TABLE_SHARES[view.name] + KEPT_SHARE * (kept_query(view) is not None) for view in views)
 
 
-def _schemas(schema: Schema) -> list[Schema]:
+def _list_schemas(schema: Schema) -> list[Schema]:
     return [view.by.schema for view in views_of(schema)] or [schema]
 
 

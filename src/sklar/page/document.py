@@ -49,12 +49,12 @@ def assemble_page(
         title, program, style, dict.fromkeys([*blocks, "manifest", *(["signature"] if sign else [])], ""), ""
     )
     members = {
-        "program": _digest(program.encode()),
-        "style": _digest(style.encode()),
-        "facts": _digest(blocks["facts"].encode()),
-        "model": _digest(model),
-        **({} if ledger is None else {"ledger": _digest(ledger)}),
-        "document": _digest(shell.encode()),
+        "program": _hash_content(program.encode()),
+        "style": _hash_content(style.encode()),
+        "facts": _hash_content(blocks["facts"].encode()),
+        "model": _hash_content(model),
+        **({} if ledger is None else {"ledger": _hash_content(ledger)}),
+        "document": _hash_content(shell.encode()),
     }
     manifest = json.dumps({"format": FORMAT, "version": VERSION, "title": title, "members": members}, sort_keys=True)
     blocks["manifest"] = encode_block(manifest.encode())
@@ -67,8 +67,8 @@ def _render(title: str, program: str, style: str, blocks: Mapping[str, str], sho
     """Return the document, in the form in which browsers write it; without `shown`, with all its parts empty."""
     policy = "; ".join(
         (
-            "default-src 'none'", f"script-src {_source(program)}", f"style-src {_source(style)}", "worker-src blob:",
-            "img-src data:", "base-uri 'none'", "form-action 'none'",
+            "default-src 'none'", f"script-src {_hash_source(program)}", f"style-src {_hash_source(style)}",
+            "worker-src blob:", "img-src data:", "base-uri 'none'", "form-action 'none'",
         )
     )  # fmt: skip
     data = "".join(
@@ -93,9 +93,9 @@ FALLBACK = (
 )
 
 
-def _digest(content: bytes) -> str:
+def _hash_content(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _source(text: str) -> str:
+def _hash_source(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -23,7 +23,7 @@ def read_static(name: str) -> str:
 
 @cache
 def join_program() -> str:
-    """Return the program: each module after those that it imports, all in one scope."""
+    """Return the program as one text: each module after those that it imports, all in one scope."""
     return "\n".join(_strip(read_static(f"{name}.mjs")) for name in order_modules(ENTRY)).strip() + "\n"
 
 

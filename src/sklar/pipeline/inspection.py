@@ -31,9 +31,9 @@ def inspect_model(stored: Stored) -> dict[str, Any]:
         "claim_record": stored.claim.to_dict(),
         "rows_estimate": stored.model.rows_estimate,
         "fit": stored.fit,
-        "steps": [{**_step(step), "share": _share(stored, step.label)} for step in stored.recorded],
+        "steps": [{**_describe_step(step), "share": _share(stored, step.label)} for step in stored.recorded],
         "margins": [
-            {**_margin(name, schema[name], margin), **_unseen(stored, name, schema[name])}
+            {**_describe_margin(name, schema[name], margin), **_unseen(stored, name, schema[name])}
             for name, margin in zip(schema.modelled, stored.model.margins, strict=True)
         ],
     }
@@ -47,7 +47,7 @@ def inspect_model(stored: Stored) -> dict[str, Any]:
 
 MIN_LOST_SHARE, MIN_CONSTANT_SHARE = 0.95, 0.98
 """Shares of missing or unlisted values, and of one number, from which a column is reported as probably misread."""
-CHECK_HINT = "`sklar schema check SCHEMA FILE` shows it to the custodian, before anything is charged."
+CHECK_HINT = "The custodian can see this with `sklar schema check SCHEMA FILE` before anything is charged."
 
 
 def flat_columns(stored: Stored) -> tuple[str, ...]:
@@ -96,19 +96,19 @@ def draw_structure(facts: Mapping[str, Any]) -> Canvas:
     return draw_vine(columns, [tree["edges"] for tree in structure["trees"]], title)
 
 
-def _step(step: Recorded) -> dict[str, Any]:
+def _describe_step(step: Recorded) -> dict[str, Any]:
     first = step.releases[0]
-    noise = None if isinstance(first, Choice) else _noise(first)
+    noise = None if isinstance(first, Choice) else _describe_noise(first)
     return {
         "step": step.step,
         "label": step.label,
         "releases": len(step.releases),
-        "values": sum(_size(release) for release in step.releases),
+        "values": sum(_count_values(release) for release in step.releases),
         "noise": noise,
     }
 
 
-def _noise(release: Measurement | FoundLabels) -> dict[str, Any]:
+def _describe_noise(release: Measurement | FoundLabels) -> dict[str, Any]:
     """Return the kind and standard deviation of the noise on one value, in the values' own units."""
     if isinstance(release, Measurement):
         return {"kind": release.noise.kind, "std": release.sigma}
@@ -122,13 +122,13 @@ def _share(stored: Stored, label: str) -> float | None:
     return charged[-1] / amount if charged and amount else None
 
 
-def _size(release: Release) -> int:
+def _count_values(release: Release) -> int:
     if isinstance(release, Measurement):
         return release.values.size
     return release.counts.size if isinstance(release, FoundLabels) else len(release.indices)
 
 
-def _margin(name: str, column: Column, margin: Margin) -> dict[str, Any]:
+def _describe_margin(name: str, column: Column, margin: Margin) -> dict[str, Any]:
     dense = margin.dense()
     facts: dict[str, Any] = {"column": name, "kind": column.kind, "cells": len(margin.mass)}
     if column.null_code is not None:

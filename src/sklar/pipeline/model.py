@@ -53,10 +53,12 @@ class Model:
 
     def _repr_html_(self) -> str:
         rows = [(name, describe_column(column)) for name, column in self.schema.items()]
-        about = notebook.paragraph(self.claim.label[:1].upper() + self.claim.label[1:] + ".")
-        more = notebook.paragraph(f"About {self.rows_estimate:,} rows. See .claim, .sample(n), .inspect(), .plot().")
+        about = notebook.make_paragraph(self.claim.label[:1].upper() + self.claim.label[1:] + ".")
+        more = notebook.make_paragraph(
+            f"About {self.rows_estimate:,} rows. See .claim, .sample(n), .inspect(), .plot()."
+        )
         head = f"Model of {len(self.schema)} columns"
-        return notebook.card(head, about, more, notebook.table(("column", "what it is"), rows))
+        return notebook.make_card(head, about, more, notebook.make_table(("column", "what it is"), rows))
 
     @property
     def schema(self) -> Schema:
@@ -70,7 +72,7 @@ class Model:
 
     @property
     def claim(self) -> Claim:
-        """The privacy claim; `str(model.claim)` is one paragraph of text."""
+        """The privacy claim: `print(model.claim)` shows a paragraph, and a line for each fact that it rests on."""
         return self._stored.claim
 
     @property
@@ -151,7 +153,7 @@ class Model:
         """
         import pyarrow as pa
 
-        from sklar.export.frames import as_frame, filled
+        from sklar.export.frames import as_frame, fill_unmodelled
         from sklar.pipeline.sampling.write import binary_tables
 
         rows = self.rows_estimate if n is None else n
@@ -167,7 +169,7 @@ class Model:
         bar = notebook.notebook_rows("sampling", rows)
         table = self.draw_table(rows, seed=seed, given=given, iid=iid, drawn=bar)
         if fill is not None:
-            table = filled(table, self.schema, fill, like=like, seed=seed)
+            table = fill_unmodelled(table, self.schema, fill, like=like, seed=seed)
         return table if to is None and like is None else as_frame(table, self.schema, to=to, like=like)
 
     def sample_persons(
@@ -507,7 +509,7 @@ class Model:
         from sklar.pipeline.accept import check_held_out, read_criteria, unmet_criteria
 
         if not self.fit_facts.get("check_share"):
-            raise UsageError("no tables were held back to check this model: fit with check_share, as 0.05")
+            raise UsageError("no tables were held back to check this model: fit with check_share, such as 0.05")
         return unmet_criteria(check_held_out(self._stored.fitted), read_criteria(criteria))
 
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:

@@ -124,7 +124,7 @@ def write_model(stored: Stored, path: str | PathLike[str]) -> None:
 
 def model_members(stored: Stored) -> dict[str, bytes]:
     """Return all members of a model file, its manifest first."""
-    members = _members(stored)
+    members = _encode_members(stored)
     manifest = {
         "format": FORMAT,
         "version": VERSION,
@@ -132,13 +132,13 @@ def model_members(stored: Stored) -> dict[str, bytes]:
         "guarantee": str(stored.claim),
         "members": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
     }
-    return {"manifest.json": _json(manifest), **members}
+    return {"manifest.json": _encode_json(manifest), **members}
 
 
 def model_digest(stored: Stored) -> str:
     """Return a hash of schema, claim, releases and distribution; it does not depend on whether the model is saved."""
     digest = hashlib.sha256()
-    for name, content in sorted(_members(stored).items()):
+    for name, content in sorted(_encode_members(stored).items()):
         digest.update(f"{name}:{hashlib.sha256(content).hexdigest()}\n".encode())
     return digest.hexdigest()
 
@@ -178,19 +178,19 @@ def _recorded(members: dict[str, bytes], arrays: list[np.ndarray]) -> tuple[Reco
     return tuple(decode_step(line).join(own) for line, own in zip(lines, requested, strict=True))
 
 
-def _members(stored: Stored) -> dict[str, bytes]:
+def _encode_members(stored: Stored) -> dict[str, bytes]:
     pool = ArrayPool(distinct=True)
     tree = encode(stored.model, pool.keep)
     members = {
         "schema.toml": schema_to_toml(stored.schema).encode(),
-        "claim.json": _json(stored.claim.to_dict()),
-        "fit.json": _json(stored.fit),
+        "claim.json": _encode_json(stored.claim.to_dict()),
+        "fit.json": _encode_json(stored.fit),
         "releases.jsonl": "\n".join(encode_step(step) for step in stored.recorded).encode(),
-        "queries.json": _json(encode([list_queries(step) for step in stored.recorded], pool.keep)),
-        "model.json": _json(tree),
+        "queries.json": _encode_json(encode([list_queries(step) for step in stored.recorded], pool.keep)),
+        "model.json": _encode_json(tree),
     }
     if stored.prior is not None:
-        members["prior.json"] = _json(encode(stored.prior, pool.keep))
+        members["prior.json"] = _encode_json(encode(stored.prior, pool.keep))
     for i, array in enumerate(pool.arrays):
         buffer = io.BytesIO()
         np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
@@ -267,15 +267,15 @@ def _check_manifest(name: str, members: dict[str, bytes], comment: bytes) -> Non
 
 def _read_json(content: bytes) -> Any:
     """Parse JSON in which all numbers must be finite: comparisons with NaN would be meaningless."""
-    return json.loads(content, parse_constant=_finite, parse_float=_finite)
+    return json.loads(content, parse_constant=_parse_finite, parse_float=_parse_finite)
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise ValueError("a number that is not finite")
     return number
 
 
-def _json(value: Any) -> bytes:
+def _encode_json(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False).encode()

@@ -132,7 +132,7 @@ class Plan:
         return f"<sklar.Plan: method {self.method}, {self.counted}, {len(self.fits)} budgets; print() has sentences>"
 
     def __str__(self) -> str:
-        sentences = [_sentence(fit, self.counted) for fit in self.fits if fit.expected is not None]
+        sentences = [_describe_expected(fit, self.counted) for fit in self.fits if fit.expected is not None]
         sentences = sentences or [
             f"There is no accuracy forecast for {self.method}; see the noise of its measurements."
         ]
@@ -147,7 +147,7 @@ class Plan:
         """Return (headings, rows) of the expected accuracy, epsilons side by side; no rows without a forecast."""
         found = [(fit.epsilon, fit.expected) for fit in self.fits if fit.expected is not None]
         headings = ["expect", *("" if epsilon is None else f"epsilon {epsilon:g}" for epsilon, _ in found)]
-        rows = [[words, *(_shown(name, one) for _, one in found)] for name, words in FORECASTS.items()]
+        rows = [[words, *(_format_expected(name, one) for _, one in found)] for name, words in FORECASTS.items()]
         rows.append(["method for few rows", *("yes" if one.few_rows else "no" for _, one in found)])
         if any(one.kept is not None for _, one in found):
             hidden = ("yes" if one.transitions_hidden else "no" for _, one in found)
@@ -181,8 +181,8 @@ class Plan:
 
     def _repr_html_(self) -> str:
         headings, rows = self.table()
-        shown = [notebook.table(headings, rows)] if rows else []
-        return notebook.card(f"Plan of {self.method}", notebook.bullets(str(self).splitlines()), *shown)
+        shown = [notebook.make_table(headings, rows)] if rows else []
+        return notebook.make_card(f"Plan of {self.method}", notebook.make_bullets(str(self).splitlines()), *shown)
 
 
 NOTICE = "May be published: computed from public facts and a guess at the number of rows, without reading rows."
@@ -196,8 +196,8 @@ FORECASTS = {
 }
 """Label of each expected quantity."""
 HIDDEN = (
-    "Which value follows which from one row of a person to the next is below the noise level: values stay unchanged as "
-    "often as measured, and otherwise the next one hardly depends on the last."
+    "Changes from one row of a person to the next are below the noise level. The share of unchanged values is "
+    "measured; a changed value hardly depends on the one before."
 )
 AUC_NOTE = "hardly any if one or two columns predict the target, most if it takes many"
 
@@ -240,7 +240,7 @@ def plan(
     request = PlanRequest(schema, method, plain_options(options), target, unit, rows if persons is None else persons)
     wanted = _budgets(epsilon)
     if not wanted or (wanted == [None] and rho is None and want is None):
-        raise BudgetError("epsilon has no default: give one or several, as epsilon=[0.5, 1, 3]")
+        raise BudgetError("epsilon has no default: give one or several, such as epsilon=[0.5, 1, 3]")
     answer = None if want is None else _answer(want, request, delta)
     if wanted == [None] and rho is None and answer is not None:
         wanted = [answer.epsilon or MAX_EPSILON]
@@ -258,7 +258,9 @@ def _rows_and_persons(schema: Schema, rows: int, persons: int | None) -> tuple[i
     person = as_if_paid(schema).person
     if person is None or not person.shares_vote:
         if persons is not None:
-            raise UsageError("persons is for schemas with a person whose rows share one vote; guess the number of rows")
+            raise UsageError(
+                "persons is only for schemas with a person whose rows share one vote; give the number of rows"
+            )
         return rows, None
     if persons is None:
         return rows, max(round(rows / person.bound), 1)
@@ -295,7 +297,7 @@ class PlanRequest:
             )
             for line in outline
         )
-        return PlannedFit(epsilon=budget.epsilon, expected=self._expect(settings, allowance), lines=lines)
+        return PlannedFit(epsilon=budget.epsilon, expected=self._expect_errors(settings, allowance), lines=lines)
 
     def _allowance(self, settings: Any, budget: Budget) -> Allowance:
         """Return what the model may spend, without what facts cost that are measured first."""
@@ -305,7 +307,7 @@ class PlanRequest:
         whole = self.method.unplanned_allowance(self.schema, settings, budget, self.unit, aside)
         return replace(whole.part(1 - self.facts_share), delta=0.0)
 
-    def _expect(self, settings: Any, allowance: Any) -> Expectation | None:
+    def _expect_errors(self, settings: Any, allowance: Any) -> Expectation | None:
         if self.method.expect is None:
             return None
         return self.method.expect(self.schema, settings, allowance, self.unit, self.rows)
@@ -314,7 +316,7 @@ class PlanRequest:
         """Return the expected accuracy alone."""
         budget = Budget(epsilon=epsilon, delta=delta)
         settings = self.method.resolve(self.settings, budget)
-        return self._expect(settings, self._allowance(settings, budget))
+        return self._expect_errors(settings, self._allowance(settings, budget))
 
     def curve(self, wanted: Sequence[float], delta: float) -> tuple[tuple[float, Expectation], ...]:
         """Return the expected accuracy around the given epsilons."""
@@ -338,7 +340,7 @@ def _make_monotone(curve: Sequence[tuple[float, Expectation]]) -> tuple[tuple[fl
 
 
 def _budgets(epsilon: float | Sequence[float] | None) -> list[float | None]:
-    """Return one or several epsilons in order; Budget refuses what is not a number."""
+    """Return one or several epsilons in ascending order; `Budget` refuses other values than numbers."""
     return sorted(epsilon) if isinstance(epsilon, list | tuple) else [epsilon]  # type: ignore[list-item]
 
 
@@ -379,7 +381,7 @@ def _answer(want: str, request: PlanRequest, delta: float) -> Answer:
     return Answer(wish=want, epsilon=enough, text=text)
 
 
-def _sentence(fit: PlannedFit, counted: str) -> str:
+def _describe_expected(fit: PlannedFit, counted: str) -> str:
     one = fit.expected
     assert one is not None
     parts = [f"shares within +-{100 * one.shares:.2g} points"]
@@ -394,7 +396,7 @@ def _sentence(fit: PlannedFit, counted: str) -> str:
     return f"With about {counted} at {budget} expect, typically: {', '.join(parts)}.{few}{hidden}"
 
 
-def _shown(name: str, one: Expectation) -> str:
+def _format_expected(name: str, one: Expectation) -> str:
     value = getattr(one, name)
     if value is None:
         return "-"

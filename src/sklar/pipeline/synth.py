@@ -11,7 +11,7 @@ from typing import Any
 from sklar.given_numbers import whole_number
 from sklar.pipeline.fit.book import charged_files
 from sklar.pipeline.fit.request import FitRequest, fit_request
-from sklar.pipeline.fit.run import fitting
+from sklar.pipeline.fit.run import open_fit
 from sklar.pipeline.fit.style import like_dialect, style_of
 from sklar.pipeline.model import Model
 from sklar.pipeline.sampling.write import SampleRequest, sample_to_file
@@ -77,7 +77,7 @@ def synthesize(request: FitRequest, output: Output) -> tuple[Model, int]:
     """Fit a model and write a sample of it, after validating everything; return the model and the number of rows."""
     _require_output(output, charged_files(request.data, request.ledger))
     dialect = None if output.like is None else like_dialect(output.like, request.read)
-    with fitting(request) as model:
+    with open_fit(request) as model:
         # Outputs are written while the fit is open: if that fails, it can be resumed at no further cost.
         if output.model_path is not None:
             model.save(output.model_path, force=True)  # existing files were refused above

@@ -13,10 +13,10 @@ import sklar
 LIBRARIES = ("numpy", "scipy", "numba", "opendp", "pyarrow")
 
 
-def versions() -> dict[str, str]:
+def list_versions() -> dict[str, str]:
     """Return the versions of Sklar, its code, Python, the machine and numerical libraries."""
     own = {"sklar": sklar.__version__, "code": _code(), "python": platform.python_version()}
-    return {**own, "machine": platform.machine(), **{name: _version(name) for name in LIBRARIES}}
+    return {**own, "machine": platform.machine(), **{name: _get_version(name) for name in LIBRARIES}}
 
 
 @cache
@@ -28,7 +28,7 @@ def _code() -> str:
     return digest.hexdigest()[:16]
 
 
-def _version(name: str) -> str:
+def _get_version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:

@@ -26,7 +26,7 @@ def model_workers(stored: Stored, processes: int) -> Generator[ProcessPoolExecut
         path = os.path.join(private, "model.sklar")
         write_model(stored, path)
         context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_start, initargs=(path,))
+        pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_start_worker, initargs=(path,))
         try:
             yield pool
         finally:
@@ -61,7 +61,7 @@ def worker_model() -> Stored:
     return _loaded["model"]
 
 
-def _start(path: str) -> None:
+def _start_worker(path: str) -> None:
     _loaded["model"] = read_model(path)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -64,7 +64,7 @@ class PrivateDoor:
         events = price_measurements(requests, label, self._unit)
 
         def read() -> tuple[Release, ...]:
-            # Sensitivity: one person moves the values of each query by at most `query.sensitivity`, as proved in its
+            # Sensitivity: one person moves the values of each query by at most `query.sensitivity`; the proof is in its
             # module of `sklar.release`; each was charged above for exactly that, at its own scale. Values and noise are
             # in whole units of the query's lattice.
             noisy = add_noise(self._noise, exact_values(queries, self._rows), inside, _get_pair_cells(queries))
@@ -73,7 +73,7 @@ class PrivateDoor:
                 for request, values, step in zip(requests, noisy, steps, strict=True)
             )
 
-        releases = self._step(label, events, hash_request(tuple(requests)), queries, read)
+        releases = self._run_step(label, events, hash_request(tuple(requests)), queries, read)
         return tuple(release for release in releases if isinstance(release, Measurement))
 
     def choose(self, score: Score, epsilon: float, label: str, picks: int = 1) -> Choice:
@@ -85,12 +85,12 @@ class PrivateDoor:
         def read() -> tuple[Release, ...]:
             specs = [(table.columns, table.partitions) for table in score.tables]
             scores = exact_scores(score, exact_counts(self._rows, specs), self._unit)
-            # Sensitivity: one person moves each score by at most this, as proved in release/choices.py.
+            # Sensitivity: one person moves each score by at most this; the proof is in release/choices.py.
             moved = score.sensitivity(self._unit)
             indices = self._noise.pick(scores, moved, epsilon, picks)
             return (Choice(indices=indices, epsilon=float(epsilon), score=score),)
 
-        (release,) = self._step(label, events, hash_request(score, float(epsilon), picks), (score,), read)
+        (release,) = self._run_step(label, events, hash_request(score, float(epsilon), picks), (score,), read)
         assert isinstance(release, Choice)
         return release
 
@@ -104,7 +104,7 @@ class PrivateDoor:
             listed = {request.column: request.listed for request in requests}
             return add_noise_to_labels(requests, exact_label_counts(self._rows, floors, listed), self._noise)
 
-        releases = self._step(label, events, hash_request(tuple(requests)), tuple(requests), read)
+        releases = self._run_step(label, events, hash_request(tuple(requests)), tuple(requests), read)
         return tuple(release for release in releases if isinstance(release, FoundLabels))
 
     def _measurement(self, request: Request, noisy_values: WholeNumbers, step: float, label: str) -> Measurement:
@@ -117,7 +117,7 @@ class PrivateDoor:
         resolution = get_released_step(query, self._unit)
         return Measurement(query=query, values=values, noise=request.noise, resolution=resolution, label=label)
 
-    def _step(
+    def _run_step(
         self, label: str, events: Sequence[Event], digest: str, subjects: Sequence[AnyQuery],
         read: Callable[[], tuple[Release, ...]],
     ) -> tuple[Release, ...]:  # fmt: skip
@@ -162,23 +162,23 @@ def add_noise_to_labels(
     other. The proof that a label of only one of two neighbours stays
     hidden, except with the charged delta, is in `sklar.accounting.composition.discovery`.
     """
-    held = [_considered(request, exact_labels[request.column]) for request in requests]
+    held = [_list_considered(request, exact_labels[request.column]) for request in requests]
     exact = [np.array(list(labels.values()), dtype=np.int64) for labels in held]
     # Sensitivity: as argued above; each request was charged as one event at its own scale and threshold.
     noisy = source.add(exact, [request.noise for request in requests])
     return tuple(
-        _labels_above(request, list(labels), counts)
+        _select_labels(request, list(labels), counts)
         for request, labels, counts in zip(requests, held, noisy, strict=True)
     )
 
 
-def _considered(request: Discovery, exact_labels: Mapping[str, int]) -> dict[str, int]:
+def _list_considered(request: Discovery, exact_labels: Mapping[str, int]) -> dict[str, int]:
     """Return the labels that get noise: all listed ones, which no row need have, and others from the floor on."""
     others = {label: count for label, count in exact_labels.items() if count >= request.floor}
     return others | {label: exact_labels.get(label, 0) for label in request.listed}
 
 
-def _labels_above(request: Discovery, labels: Sequence[str], noisy_counts: np.ndarray) -> FoundLabels:
+def _select_labels(request: Discovery, labels: Sequence[str], noisy_counts: np.ndarray) -> FoundLabels:
     known = set(request.listed)
     kept = [i for i, label in enumerate(labels) if noisy_counts[i] >= request.threshold or label in known]
     # Alphabetical, so that the order reveals nothing that the noisy counts do not.

@@ -127,7 +127,7 @@ def open_session(
         account, old = _open_account(ledger, reservation, resume)
         path = None if ledger.path is None else releases_path(ledger.path, account.id)
         with account:
-            recorder = Recorder(account, path, _recorded_steps(path, account.record) if old else ())
+            recorder = Recorder(account, path, _read_recorded_steps(path, account.record) if old else ())
             doing = getattr(read.progress, "doing", None)
             door = PrivateDoor(rows, rows.schema, account.record.unit, recorder, noise, doing)
             try:
@@ -150,7 +150,7 @@ def releases_path(ledger: Path, fit: str) -> Path:
 def _open_account(ledger: Ledger, reservation: Reservation, resume: bool) -> tuple[FitAccount, bool]:
     if resume and ledger.path is not None and os.path.exists(ledger.path):
         for fit in reversed(read_ledger(ledger.path).unfinished):
-            stored = {step.step for step in _recorded_steps(releases_path(ledger.path, fit.id), fit)}
+            stored = {step.step for step in _read_recorded_steps(releases_path(ledger.path, fit.id), fit)}
             lost = [number for number in fit.digests if number not in stored]
             if fit.fingerprint == reservation.fingerprint and lost in ([], [len(fit.steps) - 1]):
                 return ledger.resume(fit.id, lost=lost[0] if lost else None), True
@@ -167,5 +167,5 @@ def _describe_interruption(fit: FitRecord) -> str:
     )
 
 
-def _recorded_steps(path: Path | None, fit: FitRecord) -> list[RecordedLine]:
+def _read_recorded_steps(path: Path | None, fit: FitRecord) -> list[RecordedLine]:
     return [] if path is None else read_steps(path, fit.digests)

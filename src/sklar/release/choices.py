@@ -35,7 +35,7 @@ from sklar.release.counts import Counts, Partitioned
 from sklar.release.lookups import Partition, freeze_partition
 
 MAX_SPLIT_BINS = 2048
-"""Most bins of a histogram that is cut into runs: the search examines all pairs of bins."""
+"""Maximum bins of a histogram that is cut into runs: the search examines all pairs of bins."""
 MAX_RUNS = 64
 """Most runs: the rounding errors of more terms than this would exceed `NORM_ROUNDING` (see above)."""
 NORM_ROUNDING = 1e-3

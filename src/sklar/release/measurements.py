@@ -191,10 +191,10 @@ def decode_step(line: str) -> RecordedLine:
 
 def list_queries(recorded: Recorded) -> tuple[AnyQuery, ...]:
     """Return the query behind each release of a step, without scores of choices and expectations of distances."""
-    return tuple(_stored_query(release) for release in recorded.releases)
+    return tuple(_get_stored_query(release) for release in recorded.releases)
 
 
-def _stored_query(release: Release) -> AnyQuery:
+def _get_stored_query(release: Release) -> AnyQuery:
     if isinstance(release, Measurement):
         return release.query.without_expected() if isinstance(release.query, Distances) else release.query
     return release.discovery if isinstance(release, FoundLabels) else None

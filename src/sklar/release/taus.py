@@ -46,7 +46,7 @@ from sklar.release.lookups import Lookup, code_counts, freeze_lookups, require_r
 from sklar.release.sums import Sums, refuse_votes, round_up
 
 MAX_TAU_CELLS = 1 << 24
-"""Most cells of the two-way table of ranks behind one tau."""
+"""Maximum number of cells of the two-way table of ranks behind one tau."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

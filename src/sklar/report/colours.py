@@ -28,7 +28,7 @@ Colour = tuple[int, int, int]
 _NAMES = {light: name for name, (light, _) in THEME.items()}
 
 
-def themed(colour: str) -> str:
+def theme_colour(colour: str) -> str:
     """Return the CSS variable of a theme colour; other colours unchanged."""
     return f"var(--{_NAMES[colour]})" if colour in _NAMES else colour
 

@@ -18,7 +18,7 @@ from sklar.report import colours
 from sklar.report.charts import compared
 from sklar.report.charts import plots as charts
 from sklar.report.charts.canvas import Canvas, require_picture, to_svg
-from sklar.report.colours import themed
+from sklar.report.colours import theme_colour
 from sklar.report.seen import correlations_seen
 
 NOTICE = "For the custodian: computed from real rows, not private."
@@ -95,38 +95,39 @@ def render(template: str, **values: Any) -> str:
     )
     shown: dict[str, Any] = environment.globals  # type: ignore[assignment]
     shown.update(
-        colours=colours, themed=themed, grades=GRADES, number=number, interval=interval_text, figure=figure,
-        words=words, sentence=sentence, correlations_seen=correlations_seen, learning_span=learning_span,
-        line_colour=lambda at: themed(charts.line_colour(at)),
-        **{chart.__name__: _inline(chart) for chart in CHARTS},
+        colours=colours, themed=theme_colour, grades=GRADES, number=format_number, interval=interval_text,
+        figure=format_figure, words=format_setting, sentence=make_sentence, correlations_seen=correlations_seen,
+        learning_span=learning_span,
+        line_colour=lambda at: theme_colour(charts.line_colour(at)),
+        **{chart.__name__: _make_inline(chart) for chart in CHARTS},
     )  # fmt: skip
     return environment.get_template(template).render(**values)
 
 
-def _inline(chart: Callable[..., Canvas]) -> Callable[..., str]:
+def _make_inline(chart: Callable[..., Canvas]) -> Callable[..., str]:
     from markupsafe import Markup
 
     return lambda *args: Markup(to_svg(chart(*args), inline=True))
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """Return a number with three digits after the point, or a dash."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.3f}"
 
 
-def figure(value: float | None) -> str:
+def format_figure(value: float | None) -> str:
     """Return a number with four digits, or a dash."""
     return "-" if value is None else f"{value:.4f}" if abs(value) < 10 else f"{value:.4g}"
 
 
-def words(value: Any) -> str:
+def format_setting(value: Any) -> str:
     """Return a setting as text; lists are comma-separated."""
-    return ", ".join(map(words, value)) if isinstance(value, list | tuple) else str(value)
+    return ", ".join(map(format_setting, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def sentence(text: str) -> str:
+def make_sentence(text: str) -> str:
     """Return a text as a sentence."""
     return f"{text[:1].upper()}{text[1:]}."
 

@@ -29,7 +29,7 @@ def numbers_seen(labels: Sequence[str], real: Sequence[float], synthetic: Sequen
     first, last, gap = widest_gap(np.subtract(synthetic, real).tolist())
     if abs(gap) < MIN_VISIBLE_DIFFERENCE:
         return f"{peak}; no stretch differs by half a point"
-    return f"{peak}; synthetic is {_points(gap)} {_stretch(labels, first, last)}"
+    return f"{peak}; synthetic is {_format_points(gap)} {_stretch(labels, first, last)}"
 
 
 def labels_seen(labels: Sequence[str], real: Sequence[float], synthetic: Sequence[float]) -> str:
@@ -44,7 +44,7 @@ def labels_seen(labels: Sequence[str], real: Sequence[float], synthetic: Sequenc
     far = int(np.argmax(np.abs(differences)))
     if abs(differences[far]) < MIN_VISIBLE_DIFFERENCE:
         return f"{most}; no label differs by half a point"
-    return f"{most}; furthest off is {labels[far]}, synthetic {_points(float(differences[far]))}"
+    return f"{most}; furthest off is {labels[far]}, synthetic {_format_points(float(differences[far]))}"
 
 
 def pair_seen(labels: tuple[Sequence[str], Sequence[str]], real: Grid, synthetic: Grid) -> str:
@@ -89,7 +89,7 @@ def widest_gap(differences: Sequence[float]) -> tuple[int, int, float]:
     return best
 
 
-def _points(gap: float) -> str:
+def _format_points(gap: float) -> str:
     return f"{abs(gap) * 100:.1f} points {'higher' if gap > 0 else 'lower'}"
 
 

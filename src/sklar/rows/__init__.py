@@ -38,9 +38,9 @@ __all__ = [
 ]
 
 FILE_CACHE_BYTES = 384 << 20
-"""Most memory for the codes of a file, so that a fit from a file stays well below 1 GB."""
+"""Maximum memory for the codes of a file, so that a fit from a file stays well below 1 GB."""
 MEMORY_CACHE_BYTES = 2 << 30
-"""Most memory for the codes of rows that are in memory anyway, or that can be read only once."""
+"""Maximum memory for the codes of rows that are in memory anyway, or that can be read only once."""
 
 
 def open_rows(data: Any, schema: Schema, read: ReadOptions | None = None, **more: Any) -> Rows:

@@ -59,14 +59,14 @@ def cell_text(column: Column, first: int, stop: int) -> str:
         return NULL
     if isinstance(column, Labels):
         labels = (*column.values, column.other)
-        return _span(str(labels[first]), str(labels[stop - 1]))
+        return _format_span(str(labels[first]), str(labels[stop - 1]))
     if not isinstance(column, Integer | Real | Datetime):
         return ("false", "true")[first]
     starts = [*column.grid.starts.tolist(), column.grid.stop]
     # A cell of reals ends where the next one starts; the last one ends at the bound.
     last = min(starts[stop], column.upper) if isinstance(column, Real) else starts[stop] - 1
-    return _span(shown_number(column, starts[first]), shown_number(column, last))
+    return _format_span(shown_number(column, starts[first]), shown_number(column, last))
 
 
-def _span(low: str, high: str) -> str:
+def _format_span(low: str, high: str) -> str:
     return low if low == high else f"{low}..{high}"

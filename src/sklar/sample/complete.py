@@ -128,20 +128,20 @@ def _complete(
             break
 
         def accept(codes: Codes, rows: Ints, bad: Ints = bad) -> Mask:
-            return _place(by, heaping, known.take(bad[rows]), _taken(undetermined, bad[rows]), codes, rng)[1]
+            return _place(by, heaping, known.take(bad[rows]), _take_rows(undetermined, bad[rows]), codes, rng)[1]
 
         found = complete_accepted(sampler, known.codes[bad], rng, particles, accept)
         hit = np.flatnonzero(found.effective > 0)
         tried = np.repeat(bad[hit], DRAWS_PER_ROW)
         codes = np.repeat(found.codes[hit], DRAWS_PER_ROW, axis=0)
-        fresh, fits = _place(by, heaping, known.take(tried), _taken(undetermined, tried), codes, rng)
+        fresh, fits = _place(by, heaping, known.take(tried), _take_rows(undetermined, tried), codes, rng)
         met, first = np.unique(tried[fits], return_index=True)
         table = replace_rows(table, met, fresh, np.flatnonzero(fits)[first])
         good[met], effective[bad] = True, np.maximum(found.effective, 1e-9) / particles
     return CompletedRows(table=table, effective=effective, unmet=~good | (effective == 0))
 
 
-def _taken(masks: Mapping[str, Mask], rows: Ints) -> dict[str, Mask]:
+def _take_rows(masks: Mapping[str, Mask], rows: Ints) -> dict[str, Mask]:
     return {name: mask[rows] for name, mask in masks.items()}
 
 

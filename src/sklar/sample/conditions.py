@@ -116,21 +116,21 @@ def _met_shares(column: Column, condition: Condition, heaping: Heaping) -> Float
     return shares
 
 
-def restrictions(conditions: Conditions) -> dict[str, Restriction]:
+def list_restrictions(conditions: Conditions) -> dict[str, Restriction]:
     """Return the ranges and points that numbers are restricted to."""
     return {name: c.restriction for name, c in conditions.items() if c.restriction is not None}
 
 
 def conditions_hold(schema: Schema, conditions: Conditions, table: SampledTable) -> Mask:
     """Return the rows that meet all conditions."""
-    held = (holds(schema[name], condition, table[name]) for name, condition in conditions.items())
+    held = (meets_condition(schema[name], condition, table[name]) for name, condition in conditions.items())
     return reduce(np.logical_and, held, np.ones(row_count(table), bool))
 
 
 def _condition(name: str, column: Column, wanted: Any) -> Condition:
     allowed = np.zeros(column.size, bool)
     if isinstance(wanted, tuple):
-        return _range_condition(name, column, cast("tuple[Any, ...]", wanted), allowed)
+        return _make_range_condition(name, column, cast("tuple[Any, ...]", wanted), allowed)
     listed = list(cast("list[Any]", wanted)) if isinstance(wanted, list | AbstractSet) else [wanted]
     if not listed:
         raise UsageError(f"given: the list for '{name}' is empty; give at least one value.")
@@ -138,10 +138,10 @@ def _condition(name: str, column: Column, wanted: Any) -> Condition:
         if column.null_code is None:
             raise UsageError(f"given: '{name}' is never null in the schema.")
         allowed[column.null_code] = True
-    return _list_condition(name, column, [v for v in listed if v is not None], allowed)
+    return _make_list_condition(name, column, [v for v in listed if v is not None], allowed)
 
 
-def _list_condition(name: str, column: Column, listed: Iterable[Any], allowed: Mask) -> Condition:
+def _make_list_condition(name: str, column: Column, listed: Iterable[Any], allowed: Mask) -> Condition:
     if isinstance(column, Number):
         points = sorted({as_window(name, column, (value, value)).low for value in listed})
         allowed[column.grid.code(np.array(points, dtype=column.grid.starts.dtype))] = True
@@ -157,9 +157,11 @@ def _list_condition(name: str, column: Column, listed: Iterable[Any], allowed: M
     return Condition(allowed=allowed)
 
 
-def _range_condition(name: str, column: Column, wanted: tuple[Any, ...], allowed: Mask) -> Condition:
+def _make_range_condition(name: str, column: Column, wanted: tuple[Any, ...], allowed: Mask) -> Condition:
     if len(wanted) != 2:
-        raise UsageError(f"given: a range for '{name}' has two ends, as (low, high); use a list for several values.")
+        raise UsageError(
+            f"given: a range for '{name}' has two ends, such as (low, high); use a list for several values."
+        )
     if isinstance(column, Ordinal):
         first, last = (column.values.index(as_label(name, column, end, listed_only=True)) for end in wanted)
         if first > last:
@@ -168,27 +170,27 @@ def _range_condition(name: str, column: Column, wanted: tuple[Any, ...], allowed
         return Condition(allowed=allowed)
     if not isinstance(column, Number):
         raise UsageError(f"given: '{name}' has no order; give values, not a range.")
-    return _in_window(column, as_window(name, column, wanted))
+    return _make_window_condition(column, as_window(name, column, wanted))
 
 
-def within(name: str, column: Number, low: int | float, high: int | float) -> Condition:
+def restrict_to_range(name: str, column: Number, low: int | float, high: int | float) -> Condition:
     """Return the condition that a column is between two numbers (ticks for a datetime) inside its bounds."""
-    return _in_window(column, _on_multiples(name, column, Window(low=low, high=high)))
+    return _make_window_condition(column, _on_multiples(name, column, Window(low=low, high=high)))
 
 
-def _in_window(column: Number, window: Window) -> Condition:
+def _make_window_condition(column: Number, window: Window) -> Condition:
     ends = column.grid.code(np.array([window.low, window.high], dtype=column.grid.starts.dtype))
     codes = np.arange(column.size)
     return Condition(allowed=(codes >= ends[0]) & (codes <= ends[1]), restriction=window)
 
 
-def holds(column: Column, condition: Condition, values: Values) -> Mask:
+def meets_condition(column: Column, condition: Condition, values: Values) -> Mask:
     """Return which values of a column meet its condition."""
     null_wanted = column.null_code is not None and bool(condition.allowed[column.null_code])
-    return np.where(values.null, null_wanted, _values_hold(column, condition, values))
+    return np.where(values.null, null_wanted, _check_values(column, condition, values))
 
 
-def _values_hold(column: Column, condition: Condition, values: Values) -> Mask:
+def _check_values(column: Column, condition: Condition, values: Values) -> Mask:
     limit = condition.restriction
     if isinstance(limit, Window):
         return (values.data >= limit.low) & (values.data <= limit.high)
@@ -242,7 +244,7 @@ def as_window(name: str, column: Number, ends: tuple[Any, Any]) -> Window:
 
 def _end(name: str, column: Number, value: Any, *, round_up: bool) -> int | float:
     if isinstance(column, Datetime):
-        return _tick(name, column, value, round_up=round_up)
+        return _parse_tick(name, column, value, round_up=round_up)
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | np.number):
         raise UsageError(f"given: '{name}' must be a number; got {value!r}.")
     if isinstance(value, numbers.Integral):
@@ -255,17 +257,17 @@ def _end(name: str, column: Number, value: Any, *, round_up: bool) -> int | floa
     return math.ceil(number) if round_up else math.floor(number)
 
 
-def _tick(name: str, column: Datetime, value: Any, *, round_up: bool) -> int:
+def _parse_tick(name: str, column: Datetime, value: Any, *, round_up: bool) -> int:
     try:
-        timestamp = parse_time(value) if isinstance(value, str) else _timestamp(value)
+        timestamp = parse_time(value) if isinstance(value, str) else _to_timestamp(value)
     except (TypeError, ValueError):
-        problem = f"given: '{name}' takes dates or times without a zone, as 2024-12-31; got {value!r}."
+        problem = f"given: '{name}' takes dates or times without a zone, such as 2024-12-31; got {value!r}."
         raise UsageError(problem) from None
     micros, unit = (timestamp - EPOCH) // timedelta(microseconds=1), RESOLUTIONS[column.resolution]
     return -(-micros // unit) if round_up else micros // unit
 
 
-def _timestamp(value: Any) -> datetime:
+def _to_timestamp(value: Any) -> datetime:
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
     if isinstance(value, datetime):
@@ -320,8 +322,8 @@ def parse_given(schema: Schema, texts: Iterable[str]) -> dict[str, Any]:
             raise UsageError(f"given: write a condition as column=value; got {text!r}.")
         _require_condition_column(schema, columns, name)
         if name in given:
-            raise UsageError(f"given: '{name}' is given twice; separate alternatives by commas, as {name}=a,b.")
-        given[name] = _text_value(name, columns[name], value)
+            raise UsageError(f"given: '{name}' is given twice; separate alternatives by commas, such as {name}=a,b.")
+        given[name] = _parse_text(name, columns[name], value)
     return given
 
 
@@ -334,29 +336,29 @@ def _split_text(columns: Mapping[str, Column], text: str) -> tuple[str, str, str
     return name, "=", text[len(name) + 1 :]
 
 
-def _text_value(name: str, column: Column, text: str) -> Any:
-    if isinstance(column, Labels) and text in _texts(column):
-        return _texts(column)[text]
+def _parse_text(name: str, column: Column, text: str) -> Any:
+    if isinstance(column, Labels) and text in _map_texts_to_labels(column):
+        return _map_texts_to_labels(column)[text]
     low, dots, high = text.partition("..")
     if dots and (column.numeric or isinstance(column, Ordinal)):
         open_ends = (column.values[0], column.values[-1]) if isinstance(column, Labels) else (None, None)
         ends = zip((low, high), open_ends, strict=True)
-        return tuple(_single(name, column, end) if end else open_end for end, open_end in ends)
-    parts = [_single(name, column, part) for part in text.split(",")]
+        return tuple(_parse_single_value(name, column, end) if end else open_end for end, open_end in ends)
+    parts = [_parse_single_value(name, column, part) for part in text.split(",")]
     return parts[0] if len(parts) == 1 else parts
 
 
-def _single(name: str, column: Column, text: str) -> Any:
+def _parse_single_value(name: str, column: Column, text: str) -> Any:
     if isinstance(column, Labels):
-        return _texts(column).get(text, None if text == NULL else text)
+        return _map_texts_to_labels(column).get(text, None if text == NULL else text)
     if text == NULL:
         return None
     if isinstance(column, Boolean):
         return as_truth(name, text)
-    return text if isinstance(column, Datetime) else _number(name, column, text)
+    return text if isinstance(column, Datetime) else _parse_number(name, column, text)
 
 
-def _number(name: str, column: Column, text: str) -> int | float:
+def _parse_number(name: str, column: Column, text: str) -> int | float:
     for read in (int, float) if isinstance(column, Integer) else (float,):
         try:
             return read(text)
@@ -365,5 +367,5 @@ def _number(name: str, column: Column, text: str) -> int | float:
     raise UsageError(f"given: '{name}' must be a number; got {text!r}.")
 
 
-def _texts(column: Labels) -> dict[str, str | int]:
+def _map_texts_to_labels(column: Labels) -> dict[str, str | int]:
     return {str(label): label for label in (*column.values, column.other) if label is not None}

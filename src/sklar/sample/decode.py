@@ -235,7 +235,7 @@ def move_to_round_numbers(
     out, u = drawn.copy(), rng.random(len(cells))
     for unit, below, upto in zip(units, rising[:-1], rising[1:], strict=True):
         rows = np.flatnonzero((place >= below.take(cells)) & (place < upto.take(cells)))
-        out[rows] = _on_multiples(u[rows], cells[rows], first, stop, unit).astype(out.dtype)
+        out[rows] = _draw_multiples(u[rows], cells[rows], first, stop, unit).astype(out.dtype)
     return out
 
 
@@ -296,13 +296,13 @@ def draw_reals(column: Real, cells: Cells, window: Window | None, rng: np.random
     if column.unit is None:
         return drawn
     over, under = get_ratio(column.unit)
-    rounded = clip_to_multiples(_on_multiples(u, cells, first, stop, column.unit), low, high, column.unit)
+    rounded = clip_to_multiples(_draw_multiples(u, cells, first, stop, column.unit), low, high, column.unit)
     declared = np.isin(column.grid.starts, column.atoms)[cells]
     keep = declared | (np.abs(drawn) * under / over >= MAX_EXACT_FLOAT)
     return np.where(keep, drawn, rounded)
 
 
-def _on_multiples(u: Floats, cells: Cells, first: Floats, stop: Floats, unit: Unit) -> Floats:
+def _draw_multiples(u: Floats, cells: Cells, first: Floats, stop: Floats, unit: Unit) -> Floats:
     over, under = get_ratio(unit)
     start, count = find_multiples(first, stop, unit)
     steps = np.minimum(np.floor(u * count[cells]), count[cells] - 1)

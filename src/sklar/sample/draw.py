@@ -17,7 +17,14 @@ from sklar.model.margins.margin import heaping_of
 from sklar.model.proportion import in_proportion
 from sklar.model.protocol import Codes, InParts, TableModel, joined
 from sklar.sample.assemble import assemble
-from sklar.sample.conditions import Condition, Conditions, conditions_hold, read_conditions, restrictions, wanted_shares
+from sklar.sample.conditions import (
+    Condition,
+    Conditions,
+    conditions_hold,
+    list_restrictions,
+    read_conditions,
+    wanted_shares,
+)
 from sklar.sample.decode import SampledTable, Values, concatenate, decode, row_count, take, with_keys
 from sklar.sample.persons import DrawnPersons, draw_persons, draw_rows_of_persons
 from sklar.sample.raking import ViewSampler
@@ -176,7 +183,7 @@ def _draw_rows(
         report = progress if first and progress is not None else _no_progress
         codes, found = _codes(sampler, by.schema, count, rng, wanted, rounded=rounded and first, report=report)
         drawn, effective = drawn + count, effective + found
-        return assemble(by, decode(by.schema, codes, rng, restrictions(wanted), heaping), rng)
+        return assemble(by, decode(by.schema, codes, rng, list_restrictions(wanted), heaping), rng)
 
     meets_conditions = partial(conditions_hold, schema, conditions) if conditions else None
     return enforce(schema, draw(rows, first=True), draw, rng, meets_conditions), rows * effective / drawn

@@ -34,7 +34,7 @@ from sklar.schema.table import Schema
 MAX_PERSON_DRAWS = 8
 """Times that a person is drawn whose rules allow no next row; then its rows end there. This is rare."""
 EXTRA_PERSONS = 1.02
-"""Factor on the expected number of persons for a number of rows."""
+"""Factor on the expected number of persons for a number of rows, so that rarely a second draw is needed."""
 TRANSITION_EFFORT = Effort(particles=64, searches=(256,))
 """Effort for each next row. On a simulated panel 256 particles took 3.5 times as long and made tables of neighbouring
 rows 9% more accurate, those of single rows no more; none of 159 rows not found among 256 was found among 4,096."""
@@ -123,7 +123,7 @@ def draw_persons(
         drawn = _draw_independently(model, schema, int(CANDIDATES_PER_PERSON * wanted), draw_view, rng)
         rows = list(_rows_of(drawn, linked_views(schema)[0]))
         parts.append(drawn.take(choose_persons(rows, drawn.persons, wanted, model.fewest, draw_view, rng)))
-    return _together(parts)
+    return _join_persons(parts)
 
 
 def _draw_independently(
@@ -159,7 +159,7 @@ def draw_forward(
         if not stuck.any():
             break
         begun, at = begun.take(np.flatnonzero(stuck)), at[stuck]
-    return _together(found), np.concatenate(who)
+    return _join_persons(found), np.concatenate(who)
 
 
 def draw_rows_of_persons(
@@ -172,7 +172,7 @@ def draw_rows_of_persons(
         wanted = int(np.ceil(EXTRA_PERSONS * (rows - have) / max(model.mean_rows, 1e-3)))
         parts.append(draw_persons(model, schema, wanted, draw_view, rng, rounded))
         have += len(parts[-1].person)
-    return _together(parts).first_rows(rows)
+    return _join_persons(parts).first_rows(rows)
 
 
 def _rows_of(drawn: DrawnPersons, wide: LinkedColumns) -> Iterator[RowsOf]:
@@ -186,11 +186,11 @@ def _rows_of(drawn: DrawnPersons, wide: LinkedColumns) -> Iterator[RowsOf]:
     views = {PARENT: drawn.heads, FIRST: take(drawn.table, first), NEXT: {**before, **take(drawn.table, later)}}
     person = {PARENT: np.arange(drawn.persons), FIRST: drawn.person[first], NEXT: drawn.person[later]}
     for name, table in wide.tables.items():
-        values = {**views[name], **numbered(wide, name, numbers[name])}
+        values = {**views[name], **add_row_numbers(wide, name, numbers[name])}
         yield RowsOf(table=table, values=values, person=person[name])
 
 
-def _together(parts: list[DrawnPersons]) -> DrawnPersons:
+def _join_persons(parts: list[DrawnPersons]) -> DrawnPersons:
     starts = np.cumsum([0, *(part.persons for part in parts)])
     return DrawnPersons(
         persons=int(starts[-1]),
@@ -211,10 +211,10 @@ def _forward(model: LinkedModel, schema: Schema, begun: Begun, rng: np.random.Ge
     while (going := np.flatnonzero(left > 0)).size or not parts:
         owner, left = owner[going], left[going]
         if row is None:
-            name, known = FIRST, {**take(static, owner), **numbered(wide, FIRST, left)}
+            name, known = FIRST, {**take(static, owner), **add_row_numbers(wide, FIRST, left)}
         else:
             before = {wide.previous[column]: values for column, values in take(row, going).items()}
-            name, known = NEXT, {**take(static, owner), **before, **numbered(wide, NEXT, left - 1)}
+            name, known = NEXT, {**take(static, owner), **before, **add_row_numbers(wide, NEXT, left - 1)}
         done = complete_rows(model.part(name), by[name], known_cells(by[name], known), rng, TRANSITION_EFFORT)
         stuck[owner[done.unmet]] = True
         met = np.flatnonzero(~done.unmet)
@@ -230,7 +230,7 @@ def _forward(model: LinkedModel, schema: Schema, begun: Begun, rng: np.random.Ge
     return DrawnPersons(persons=persons, heads=static, table=table, person=person, effective=float(persons)), stuck
 
 
-def numbered(wide: LinkedColumns, table: str, number: Ints) -> dict[str, Values]:
+def add_row_numbers(wide: LinkedColumns, table: str, number: Ints) -> dict[str, Values]:
     """Return the column with the number of rows, if the table has one."""
     name = wide.tables[table].more
     return {name: Values(data=number, null=np.zeros(len(number), bool))} if name else {}

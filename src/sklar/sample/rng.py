@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sklar.errors import UsageError
-from sklar.given_numbers import is_whole, shown
+from sklar.given_numbers import describe_given, is_whole
 
 
 def seed_entropy(seed: int | None) -> int:
@@ -16,7 +16,7 @@ def seed_entropy(seed: int | None) -> int:
     if seed is None:
         return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
     if not is_whole(seed, 0):
-        raise UsageError(f"seed must be a whole number of at least 0, or omitted; got {shown(seed)}.")
+        raise UsageError(f"seed must be a whole number of at least 0, or omitted; got {describe_given(seed)}.")
     return int(seed)
 
 

@@ -17,9 +17,9 @@ import numpy as np
 
 from sklar.arrays import Ints
 from sklar.errors import UsageError
-from sklar.sample.conditions import Condition, Conditions, Number, holds, read_conditions, within
+from sklar.sample.conditions import Condition, Conditions, Number, meets_condition, read_conditions, restrict_to_range
 from sklar.sample.decode import CellPoints, Restriction, Values, Window, decode_codes
-from sklar.sample.rules.dummies import switched
+from sklar.sample.rules.dummies import set_dummy
 from sklar.sample.rules.function import apply_function
 from sklar.sample.rules.order import to_grid
 from sklar.schema.calendar import Calendar
@@ -92,7 +92,7 @@ def _with_companions(schema: Schema, conditions: Conditions) -> dict[str, Condit
             n in conditions_left and not _may_be_null(schema[n], conditions_left[n]) for n in rule.columns
         ):
             for name in rule.columns:
-                conditions_left[name] = _both(conditions_left.get(name), _filled(schema[name]))
+                conditions_left[name] = _both(conditions_left.get(name), _exclude_null(schema[name]))
             for name, found in read_conditions(schema, {name: list(values) for name, values in rule.wanted}).items():
                 conditions_left[name] = _both(conditions_left.get(name), found)
     return conditions_left
@@ -102,7 +102,7 @@ def _may_be_null(column: Column, condition: Condition) -> bool:
     return column.null_code is not None and bool(condition.allowed[column.null_code])
 
 
-def _filled(column: Column) -> Condition:
+def _exclude_null(column: Column) -> Condition:
     return Condition(allowed=np.arange(column.size) != column.null_code)
 
 
@@ -117,8 +117,8 @@ def _on_null(difference: Column, column: Column, condition: Condition) -> Condit
 def _on_choice(by: Coordinates, part: DummyChoice, name: str, condition: Condition) -> Condition:
     """Allow the values of a category for which a dummy column meets its condition."""
     column, place = by.schema[part.name], np.arange(by.schema.size(part.name))
-    image = switched(by.declared[name], place == part.columns.index(name), place == column.null_code)
-    return Condition(allowed=holds(by.declared[name], condition, image))
+    image = set_dummy(by.declared[name], place == part.columns.index(name), place == column.null_code)
+    return Condition(allowed=meets_condition(by.declared[name], condition, image))
 
 
 def _on_argument(by: Coordinates, rule: Function, condition: Condition) -> Condition:
@@ -126,7 +126,7 @@ def _on_argument(by: Coordinates, rule: Function, condition: Condition) -> Condi
     of = by.declared[rule.of]
     codes, values = _all_values(of)
     image = apply_function(by.declared, rule, {rule.of: values})
-    wanted = holds(by.declared[rule.column], condition, image)
+    wanted = meets_condition(by.declared[rule.column], condition, image)
     allowed = np.zeros(of.size, bool)
     allowed[codes[wanted]] = True
     return Condition(allowed=allowed)
@@ -137,7 +137,7 @@ def _on_anchor(schema: Schema, part: Difference | Quotient, condition: Condition
     limit, anchor = condition.restriction, schema[part.anchor]
     if limit is None or _may_be_null(schema[part.column], condition):
         return {}
-    low, high = _ends(limit)
+    low, high = _get_ends(limit)
     if isinstance(part, Quotient):
         reach = low / part.most, high / part.least if part.least > 0 else math.inf
     else:
@@ -150,7 +150,7 @@ def _on_anchor(schema: Schema, part: Difference | Quotient, condition: Condition
     return {part.anchor: replace(found, allowed=allowed)}
 
 
-def _ends(limit: Restriction) -> tuple[int | float, int | float]:
+def _get_ends(limit: Restriction) -> tuple[int | float, int | float]:
     return (limit.low, limit.high) if isinstance(limit, Window) else (limit.values[0], limit.values[-1])
 
 
@@ -159,7 +159,7 @@ def _on_parts(schema: Schema, rule: Sum, condition: Condition) -> dict[str, Cond
     total, limit = schema[rule.total], condition.restriction
     if limit is None or _may_be_null(total, condition):
         return {}
-    low, high = _ends(limit)
+    low, high = _get_ends(limit)
     rounded = 0.0 if rule.exact else 0.5 * 10.0 ** -(getattr(total, "decimals", None) or 0)
     slack = rounded + RELATIVE_SLACK * max(abs(low), abs(high), abs(rule.offset))
     ends = {name: sorted(factor * end for end in cast(Ranged, schema[name]).span) for name, factor in rule.factors}
@@ -187,7 +187,7 @@ def _window(schema: Schema, name: str, reach: tuple[int | float, int | float]) -
     if (isinstance(column, Real) and column.unit is not None) or getattr(column, "step", None):
         first, last = to_grid(column, np.array([low, high]), up=False)
         last = last if first < last else lower - 1
-    return None if first > last or (low, high) == (lower, upper) else within(name, column, low, high)
+    return None if first > last or (low, high) == (lower, upper) else restrict_to_range(name, column, low, high)
 
 
 def _on_calendar(by: Coordinates, parts: Sequence[CalendarPart], condition: Condition) -> dict[str, Condition]:

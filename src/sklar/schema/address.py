@@ -19,7 +19,7 @@ STORES = ("s3", "gs", "gcs")
 DUCKDB_FILES = (".duckdb", ".ddb")
 """Endings of the names of DuckDB files."""
 OWN_PARAMETERS = ("table", "schema", "like")
-"""Parameters of a URL that are ours; all others are for the driver."""
+"""Parameters of a URL that Sklar reads; all others are for the driver."""
 PUBLIC_PARAMETERS = frozenset((
     "table", "schema", "like", "host", "hostaddr", "port", "user", "dbname", "application_name",
     "client_encoding", "connect_timeout", "channel_binding", "gssencmode", "keepalives", "keepalives_count",

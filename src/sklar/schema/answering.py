@@ -43,7 +43,7 @@ def answer_question(
 
 
 def facts_from_texts(schema: Schema, name: str, said: Mapping[str, str]) -> dict[str, Any]:
-    """Return facts of a column from what somebody wrote, read as its kind, or the kind that is said, has them."""
+    """Parse facts of a column from text, by the rules of its kind, or of the kind that the text states."""
     if name not in schema:  # the person: a number of rows, else names
         return {fact: int(text) if fact == "rows" and text.isdecimal() else text for fact, text in said.items()}
     column = schema[name]

@@ -56,7 +56,7 @@ class Calendar:
     @property
     def ends(self) -> dict[str, tuple[int, int]]:
         """First and last number of the line and of each part."""
-        line = self._line(np.array([self.lower, self.upper]) // self.ticks_per_day)
+        line = self._count_line_units(np.array([self.lower, self.upper]) // self.ticks_per_day)
         return {"line": (int(line[0]), int(line[1])), **{part: ENDS[part] for part in self.parts}}
 
     def take_apart(self, ticks: Ints) -> dict[str, Ints]:
@@ -65,11 +65,11 @@ class Calendar:
         A line of years begins with the year of the first moment, one of months or days with zero.
         """
         days = ticks // self.ticks_per_day
-        found: dict[str, Ints] = {"line": self._line(days)}
+        found: dict[str, Ints] = {"line": self._count_line_units(days)}
         if "month" in self.parts:
             found["month"] = _months(days) % 12 + 1
         if "weekday" in self.parts:
-            found["weekday"] = _weekdays(days)
+            found["weekday"] = _find_weekdays(days)
         if "hour" in self.parts:
             found["hour"] = (ticks - days * self.ticks_per_day) * 24 // self.ticks_per_day
         return found
@@ -94,7 +94,7 @@ class Calendar:
         moments = first + np.minimum((u[1] * within).astype(np.int64), within - 1)
         return np.clip(moments, self.lower, self.upper)
 
-    def _line(self, days: Ints) -> Ints:
+    def _count_line_units(self, days: Ints) -> Ints:
         first = np.array([self.lower // self.ticks_per_day])
         if self.line == "day":
             return days - first
@@ -108,7 +108,7 @@ class Calendar:
         if "weekday" not in self.parts:
             return first + np.minimum((u * (last - first + 1)).astype(np.int64), last - first)
         wanted = parts["weekday"]
-        first = first + (wanted - _weekdays(first)) % 7
+        first = first + (wanted - _find_weekdays(first)) % 7
         weeks = np.maximum((last - first) // 7 + 1, 1)
         days = first + 7 * np.minimum((u * weeks).astype(np.int64), weeks - 1)
         return np.where(days > high, days - 7, days)
@@ -137,7 +137,7 @@ class Calendar:
         else:
             months, length = ends[0] + 12 * line, 12
         months = np.maximum(months, ends[0])
-        return np.maximum(_first_day(months), low), np.minimum(_first_day(months + length) - 1, high)
+        return np.maximum(_find_first_day(months), low), np.minimum(_find_first_day(months + length) - 1, high)
 
 
 def choose_calendar(lower: int, upper: int, resolution: str, wanted: tuple[Part, ...] | None) -> Calendar | None:
@@ -169,9 +169,9 @@ def _months(days: Ints) -> Ints:
     return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
 
 
-def _first_day(months: Ints) -> Ints:
+def _find_first_day(months: Ints) -> Ints:
     return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
 
 
-def _weekdays(days: Ints) -> Ints:
+def _find_weekdays(days: Ints) -> Ints:
     return (days + MONDAY) % 7 + 1

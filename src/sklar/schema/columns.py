@@ -156,10 +156,10 @@ class Labels(Column):
     def __post_init__(self) -> None:
         # A text is a sequence too: Category("FM") is a mistake that faults() reports, not the labels F and M.
         if not isinstance(self.values, str):
-            object.__setattr__(self, "values", tuple(plain(v) for v in self.values))
-        object.__setattr__(self, "other", plain(self.other))
+            object.__setattr__(self, "values", tuple(to_plain(v) for v in self.values))
+        object.__setattr__(self, "other", to_plain(self.other))
         if self.other is None and self.values:
-            object.__setattr__(self, "other", _default_other(self.values))
+            object.__setattr__(self, "other", _choose_other(self.values))
         Column.__post_init__(self)
 
     @property
@@ -178,7 +178,7 @@ class Labels(Column):
     def faults(self) -> list[str]:
         faults = Column.faults(self)
         if isinstance(self.values, str):
-            return [*faults, 'values must be a list of labels, as ["F", "M"]']
+            return [*faults, 'values must be a list of labels, such as ["F", "M"]']
         if not self.values:
             return [*faults, f"values must list at least one label{self.unlisted}"]
         if not (self.integer_labels or all(type(v) is str for v in self.values)):
@@ -220,7 +220,7 @@ class Category(Labels):
             object.__setattr__(self, "values", (ANY_LABEL,))
         pairs = self.parents.items() if isinstance(self.parents, Mapping) else self.parents
         object.__setattr__(self, "parents", tuple((str(child), parent) for child, parent in pairs))
-        object.__setattr__(self, "levels", tuple(plain(length) for length in self.levels))
+        object.__setattr__(self, "levels", tuple(to_plain(length) for length in self.levels))
         Labels.__post_init__(self)
 
     @property
@@ -240,7 +240,7 @@ class Category(Labels):
             return ["give levels or parents, not both"]
         rising = all(type(x) is int and x > 0 for x in self.levels) and sorted(set(self.levels)) == list(self.levels)
         if not rising:
-            return ["levels must be lengths of prefixes, whole numbers that increase, as [1, 3]"]
+            return ["levels must be lengths of prefixes, whole numbers that increase, such as [1, 3]"]
         return _parent_faults([str(value) for value in self.values], dict(self.parents)) if self.parents else []
 
 
@@ -262,7 +262,7 @@ def _parent_faults(labels: Sequence[str], parents: Mapping[str, str]) -> list[st
     strange = [child for child in parents if child not in known]
     faults += [f"parents lists '{child}', which is neither a label nor a parent" for child in strange][:3]
     circle = next((child for child in parents if _ancestors(child, parents)[-1] in parents), None)
-    return faults + ([f"the parents of '{circle}' go round in a circle"] if circle is not None else [])
+    return faults + ([f"the parents of '{circle}' form a cycle"] if circle is not None else [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,7 @@ class Boolean(Column):
 
     def __post_init__(self) -> None:
         if not isinstance(self.spelling, str):
-            object.__setattr__(self, "spelling", tuple(plain(word) for word in self.spelling))
+            object.__setattr__(self, "spelling", tuple(to_plain(word) for word in self.spelling))
         Column.__post_init__(self)
 
     @property
@@ -308,7 +308,7 @@ class Boolean(Column):
         same = len({type(word) for word in self.spelling}) == 1 and type(self.spelling[0]) in (str, int)
         pair = tuple(str(word).lower() for word in self.spelling)
         if self.spelling and not (same and pair in SPELLINGS):
-            faults.append('spelling is how false and true are written, as ["no", "yes"], ["F", "T"] or [0, 1]')
+            faults.append('spelling is how false and true are written, such as ["no", "yes"], ["F", "T"] or [0, 1]')
         return faults
 
 
@@ -360,16 +360,16 @@ class Unknown(Column):
 
 
 ANY_LABEL = "(any)"
-"""Stands in for the values of a category that are yet to be measured."""
+"""Placeholder for the values of a category that are yet to be measured."""
 
 
 def parse_truth(word: object) -> bool | None:
     """Return the truth value of one of the usual words, or of 0 and 1; None for anything else."""
-    text = str(plain(word)).strip().lower()
+    text = str(to_plain(word)).strip().lower()
     return True if text in TRUE_WORDS else False if text in FALSE_WORDS else None
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Convert NumPy scalars to Python ones; return everything else unchanged."""
     return value.item() if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0 else value
 
@@ -386,7 +386,7 @@ def _label_fault(label: object) -> str | None:
     return "integer labels must be 64-bit integers" if too_large else None
 
 
-def _default_other(values: Sequence[str] | Sequence[int]) -> str | int:
+def _choose_other(values: Sequence[str] | Sequence[int]) -> str | int:
     if all(type(v) is int for v in values):
         return next(k for k in range(-1, -len(values) - 2, -1) if k not in values)
     return make_fresh_name([str(value) for value in values], "other")

@@ -18,7 +18,7 @@ MEASURABLE = ("lower", "upper", "values", "nullable")
 KEPT_WITH_KIND = ("lower", "upper", "values", "other", "nullable")
 """Facts that are kept when the kind changes, if the new kind has them; grids and formats are not."""
 SHOWN_LABELS = 8
-"""Most labels that the description of a column lists."""
+"""Maximum number of labels that the description of a column lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +32,11 @@ class Confirmation:
         object.__setattr__(self, "facts", tuple(self.facts))
 
     def faults(self) -> list[str]:
-        """List all faults of it."""
+        """List all faults of the confirmation."""
         named = isinstance(self.by, str) and self.by.strip() and self.by.isprintable() and len(self.by) <= 200
         faults = [] if named else ["by must name a person, in one line"]
         if not all(isinstance(fact, str) and "." in fact for fact in self.facts):
-            faults.append('facts must be a list of texts, as ["age.lower", "age.upper"]')
+            faults.append('facts must be a list of texts, such as ["age.lower", "age.upper"]')
         return faults
 
 
@@ -162,6 +162,7 @@ def describe_step(rule: Rule) -> str:
 
 
 def _describe_change(rule: AtMost, column: str, verb: str, otherwise: str) -> str:
+    """Describe how a column changes from row to row, with `verb` ("rises") or `otherwise` ("never falls")."""
     if rule.at_least == rule.at_most:
         return f"{column} {verb} by {rule.at_least} with every row of a person"
     if rule.at_most is None and rule.at_least >= 0:
@@ -265,7 +266,7 @@ def confirm_column(column: Column, kinds: Mapping[str, type[Column]], word: str,
         raise UsageError(f"kind must be one of {', '.join(kinds)}")
     given = {fact: value for fact, value in facts.items() if fact != "kind"}
     changed = kinds[kind] is not type(column)
-    _require_known(kinds[kind], given)
+    _require_known_facts(kinds[kind], given)
     kept = _keep_valid_facts(column, kinds[kind], given, only=KEPT_WITH_KIND if changed else None)
     arguments = {**kept, **given}
     absent = [f.name for f in fields(kinds[kind]) if _is_required(f) and f.name not in arguments]
@@ -315,7 +316,7 @@ def _find_unconfirmed(column: Column) -> set[str]:
     return {fact for fact, word in column.sources if word == "from-rows"}
 
 
-def _require_known(kind: type[Column], facts: Iterable[str]) -> None:
+def _require_known_facts(kind: type[Column], facts: Iterable[str]) -> None:
     known = [f.name for f in fields(kind) if f.name not in ("_", "source")]
     unknown = [fact for fact in facts if fact not in known]
     if unknown:
@@ -353,7 +354,7 @@ def _is_required(field: Field[Any]) -> bool:
 def parse_fact(kind: type[Column], fact: str, text: str, column: Column | None = None) -> Any:
     """Parse a fact as written at a terminal; "none" resets it. Commas separate the items of a list."""
     text = text.strip()
-    _require_known(kind, [] if fact == "kind" else [fact])
+    _require_known_facts(kind, [] if fact == "kind" else [fact])
     if fact in ("kind", "format", "prefix", "resolution", "other") and text.lower() != "none":
         whole = fact == "other" and isinstance(column, Labels) and column.integer_labels
         return _parse_number(fact, text) if whole else text

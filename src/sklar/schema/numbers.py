@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from sklar.schema.calendar import PARTS, Calendar, Part, choose_calendar
-from sklar.schema.columns import INT64_MAX, INT64_MIN, Column, SourceMark, is_unicode, plain
+from sklar.schema.columns import INT64_MAX, INT64_MIN, Column, SourceMark, is_unicode, to_plain
 from sklar.schema.grid import (
     MAX_CELLS,
     RESOLUTIONS,
@@ -82,7 +82,7 @@ class Integer(Ranged):
 
     def __post_init__(self) -> None:
         _normalize_fields(self, lists=("edges", "atoms"))
-        object.__setattr__(self, "step", plain(self.step))
+        object.__setattr__(self, "step", to_plain(self.step))
         Column.__post_init__(self)
 
     @property
@@ -109,7 +109,7 @@ class Integer(Ranged):
             return [*faults, "lower and upper must be 64-bit integers with lower <= upper < 2^63 - 1"]
         if self.step is not None:
             faults += _step_faults(self, type(self.step) is int and 1 <= self.step < 2**31)
-        return faults + _grid_faults(self, self.upper + 1)
+        return faults + _find_grid_faults(self, self.upper + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class Real(Ranged):
         _normalize_fields(self, lists=("edges", "atoms"))
         _convert_decimals_to_step(self)
         for name in ("lower", "upper", "step", "missing_value"):
-            object.__setattr__(self, name, _to_float(plain(getattr(self, name))))
+            object.__setattr__(self, name, _to_float(to_plain(getattr(self, name))))
         for name in ("edges", "atoms"):
             object.__setattr__(self, name, tuple(_to_float(x) for x in getattr(self, name)))
         Column.__post_init__(self)
@@ -186,7 +186,7 @@ class Real(Ranged):
         if self.step is not None:
             faults += _step_faults(self, type(self.step) is float and 1e-15 <= self.step <= 1e15)
             faults += ["give decimals or step, not both"] if self.decimals is not None else []
-        return faults + _grid_faults(self, self.upper)
+        return faults + _find_grid_faults(self, self.upper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,11 +262,14 @@ class Datetime(Ranged):
             faults.append(f"resolution must be one of {', '.join(RESOLUTIONS)}")
         times = (self.lower, self.upper, *([] if self.missing_value is None else [self.missing_value]))
         if not all(isinstance(t, str) and _is_time(t) for t in times):
-            return [*faults, "lower, upper and missing_value must be ISO dates or times without a zone, as 2024-12-31"]
+            return [
+                *faults,
+                "lower, upper and missing_value must be ISO dates or times without a zone, such as 2024-12-31",
+            ]
         if not parse_time(self.lower) <= parse_time(times[-1]) <= parse_time(self.upper):
             faults.append("lower must not be after upper, and missing_value must lie between them")
         if self.format is not None and not _is_format(self.format):
-            faults.append("format must name at least year, month and day in the letters of strptime, as %d.%m.%Y")
+            faults.append("format must name at least year, month and day in the letters of strptime, such as %d.%m.%Y")
         if self.zone is not None and not is_zone(self.zone):
             faults.append("zone must be the name of a time zone, as Europe/Vienna or UTC")
         parts = () if self.calendar is None else self.calendar
@@ -274,20 +277,20 @@ class Datetime(Ranged):
             faults.append(f"calendar must list parts among {', '.join(PARTS)}; an empty list means no parts")
         elif self.calendar and not faults and self.calendar_parts is None:
             faults.append("calendar lists parts that follow from its bounds and resolution, or that it does not have")
-        return faults + _bins_faults(self.bins)
+        return faults + _find_bins_faults(self.bins)
 
 
 def _normalize_fields(column: Column, lists: tuple[str, ...] = ()) -> None:
     """Store numpy scalars as plain numbers and the named lists as tuples of them."""
     for name in ("lower", "upper", "missing_value", "bins"):
-        object.__setattr__(column, name, plain(getattr(column, name)))
+        object.__setattr__(column, name, to_plain(getattr(column, name)))
     for name in lists:
-        object.__setattr__(column, name, tuple(plain(x) for x in getattr(column, name)))
+        object.__setattr__(column, name, tuple(to_plain(x) for x in getattr(column, name)))
 
 
 def _convert_decimals_to_step(column: Real) -> None:
     """Convert negative decimals to a power of ten as the step, with the provenance of the fact."""
-    decimals = plain(column.decimals)
+    decimals = to_plain(column.decimals)
     if type(decimals) is not int or not -15 <= decimals < 0 or column.step is not None:
         return
     object.__setattr__(column, "step", 10.0**-decimals)
@@ -347,17 +350,17 @@ def _is_time(text: str) -> bool:
     return True
 
 
-def _bins_faults(bins: int | None) -> list[str]:
+def _find_bins_faults(bins: int | None) -> list[str]:
     if bins is None or (type(bins) is int and 1 <= bins <= MAX_CELLS):
         return []
     return [f"bins must be a whole number from 1 to {MAX_CELLS:,}"]
 
 
-def _grid_faults(column: Integer | Real, end: int | float) -> list[str]:
+def _find_grid_faults(column: Integer | Real, end: int | float) -> list[str]:
     edges, atoms, missing = column.edges, column.atoms, column.missing_value
     outside = missing is not None and not column.lower <= missing <= column.upper
     faults = ["missing_value must lie between lower and upper"] if outside else []
-    faults += [*_bins_faults(column.bins), *format_faults(column.format)]
+    faults += [*_find_bins_faults(column.bins), *format_faults(column.format)]
     if edges and column.bins is not None:
         faults.append("give bins or edges, not both")
     if edges and (edges[0] != column.lower or edges[-1] != end):

@@ -50,9 +50,9 @@ class Price:
         object.__setattr__(self, "reading", tuple(tuple(pair) for pair in self.reading))
 
     def faults(self) -> list[str]:
-        """List all faults of it."""
+        """List all faults of the price."""
         faults = [f"{name} must be text" for name in ("fit", "ledger") if not _is_line(getattr(self, name))]
-        faults += [f"{name} must be a number above 0" for name in ("epsilon", "rho") if not _positive(self, name)]
+        faults += [f"{name} must be a number above 0" for name in ("epsilon", "rho") if not _is_positive(self, name)]
         if type(self.delta) is not float or not 0 <= self.delta < 1:
             faults.append("delta must be at least 0 and below 1")
         if self.neighbours not in RELATIONS:
@@ -64,11 +64,11 @@ class Price:
         if self.person is not None and not _is_line(self.person):
             faults.append("person must be text")
         if not all(isinstance(fact, str) and "." in fact for fact in self.facts):
-            faults.append('facts must be a list of texts, as ["age.lower", "age.upper"]')
+            faults.append('facts must be a list of texts, such as ["age.lower", "age.upper"]')
         if not all("." in fact and all(type(x) in (str, int, float) for x in values) for fact, values in self.kept):
-            faults.append('kept must list values by fact, as { "city.values" = ["Oslo", "Rome"] }')
+            faults.append('kept must list values by fact, such as { "city.values" = ["Oslo", "Rome"] }')
         if not all(len(pair) == 2 and all(isinstance(text, str) for text in pair) for pair in self.reading):
-            faults.append('reading must be a list of pairs of texts, as [["null_value", "NA"]]')
+            faults.append('reading must be a list of pairs of texts, such as [["null_value", "NA"]]')
         return faults if self.fit else [*faults, "fit must name the measurement"]
 
 
@@ -85,6 +85,6 @@ def _is_line(text: object) -> bool:
     return isinstance(text, str) and text.isprintable() and len(text) <= 200
 
 
-def _positive(price: Price, name: str) -> bool:
+def _is_positive(price: Price, name: str) -> bool:
     number = getattr(price, name)
     return type(number) is float and math.isfinite(number) and number > 0

@@ -80,16 +80,16 @@ class ReadOptions:
 
 def read_options(read: ReadOptions | Mapping[str, Any] | None, null_values: Sequence[str] = ()) -> ReadOptions:
     """Return options given as such or as a mapping, with the null values of a schema; unknown names are refused."""
-    options = _given_options(read)
+    options = _make_read_options(read)
     more = [text for text in null_values if text not in options.null_values]
     return replace(options, null_values=(*options.null_values, *more)) if more else options
 
 
-def _given_options(read: ReadOptions | Mapping[str, Any] | None) -> ReadOptions:
+def _make_read_options(read: ReadOptions | Mapping[str, Any] | None) -> ReadOptions:
     if read is None or isinstance(read, ReadOptions):
         return read or ReadOptions()
     if not isinstance(read, Mapping):
-        raise UsageError("read must be a ReadOptions, as sklar.ReadOptions(delimiter=';')")
+        raise UsageError("read must be a ReadOptions, such as sklar.ReadOptions(delimiter=';')")
     known = [f.name for f in fields(ReadOptions)]
     unknown = [name for name in read if name not in known]
     if unknown:

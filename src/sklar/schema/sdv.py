@@ -76,11 +76,11 @@ def read_sdv(path: str | PathLike[str], table: str | None = None) -> dict[str, S
 
 def kinds_from_sdv(document: Any, table: str | None = None) -> dict[str, StatedKind]:
     """Return the kind of every column of one table (named, if there are several); all faults are reported at once."""
-    entry = _table_entry(document, table)
+    entry = _get_table_entry(document, table)
     columns = entry.get("columns")
     if not isinstance(columns, Mapping) or not columns:
         raise SchemaError(["the metadata have no 'columns'"])
-    faults = [f"column '{name}': it has no sdtype" for name, column in columns.items() if not _sdtype(column)]
+    faults = [f"column '{name}': it has no sdtype" for name, column in columns.items() if not _get_sdtype(column)]
     if faults:
         raise SchemaError(faults)
     keys = _find_keys(entry)
@@ -136,12 +136,12 @@ def tables_from_sdv(
     """
     given = domains or {}
     parent, own, child, key = _parse_relationship(document)
-    columns: dict[str, Any] = {name: _table_entry(document, name).get("columns") for name in (parent, child)}
+    columns: dict[str, Any] = {name: _get_table_entry(document, name).get("columns") for name in (parent, child)}
     if not all(isinstance(found, Mapping) and found for found in columns.values()):
         raise SchemaError(["the metadata have a table without 'columns'"])
     links = {parent: own, child: key}
     faults = [
-        f"'{of}' is the key of '{name}', but not a column of it"
+        f"'{of}' is the key of table '{name}', but no column of it"
         for name, of in links.items()
         if of not in columns[name]
     ]
@@ -200,7 +200,7 @@ def to_sdv(schema: Schema, table: str = "table", version: Version = "V2") -> dic
         table: The name of the table.
         version: "V2" for SDV 2.x, "V1" for SDV 1.x, which has no ranges.
     """
-    write = {"V1": _sdv_column, "V2": _sdv_column_with_range}.get(version)
+    write = {"V1": _to_sdv_column, "V2": _sdv_column_with_range}.get(version)
     if write is None:
         raise UsageError(f"versions of SDV metadata are V1 and V2, not {version!r}")
     entry: dict[str, Any] = {"columns": {name: write(column) for name, column in schema.items()}}
@@ -210,7 +210,7 @@ def to_sdv(schema: Schema, table: str = "table", version: Version = "V2") -> dic
     return {"METADATA_SPEC_VERSION": version, "tables": {table: entry}, "relationships": []}
 
 
-def _table_entry(document: Any, table: str | None) -> Mapping[str, Any]:
+def _get_table_entry(document: Any, table: str | None) -> Mapping[str, Any]:
     if not isinstance(document, Mapping):
         raise SchemaError(["the metadata are not a JSON object"])
     tables = document.get("tables")
@@ -227,7 +227,7 @@ def _table_entry(document: Any, table: str | None) -> Mapping[str, Any]:
 
 
 def _parse_relationship(document: Any) -> tuple[str, str, str, str]:
-    """Return parents, their key, the rows and theirs; metadata of other than two tables with one key are refused."""
+    """Return the table of parents, its key, the table of rows and its key; anything but two tables is refused."""
     tables = document.get("tables") if isinstance(document, Mapping) else None
     if not isinstance(tables, Mapping):
         raise SchemaError(["the metadata have no tables"])
@@ -254,7 +254,7 @@ def _find_keys(entry: Mapping[str, Any]) -> set[str]:
     return {name for item in listed for name in (item if isinstance(item, list) else [item]) if isinstance(name, str)}
 
 
-def _sdtype(column: Any) -> str | None:
+def _get_sdtype(column: Any) -> str | None:
     sdtype = column.get("sdtype") if isinstance(column, Mapping) else None
     return sdtype if isinstance(sdtype, str) and sdtype else None
 
@@ -269,9 +269,9 @@ def _parse_kind(column: Mapping[str, Any], *, is_key: bool) -> StatedKind:
         form = column.get("datetime_format")
         plain = not isinstance(form, str) or form in ISO_FORMATS
         stated = StatedKind(kind="datetime", sdtype=sdtype, format=None if plain else form)
-        return replace(stated, domain=_time_range(column, form if isinstance(form, str) else None, stated.format))
+        return replace(stated, domain=_read_time_range(column, form if isinstance(form, str) else None, stated.format))
     if sdtype in ("categorical", "ordinal"):
-        return _labels_kind(column, sdtype)
+        return _read_labels_kind(column, sdtype)
     if sdtype == "boolean":
         known = isinstance(column.get("range_is_nullable"), bool)
         return StatedKind(kind=sdtype, sdtype=sdtype, domain=Boolean(nullable=_nullable(column)) if known else None)
@@ -287,7 +287,7 @@ def _nullable(column: Mapping[str, Any]) -> bool:
     return column.get("range_is_nullable") is not False
 
 
-def _labels_kind(column: Mapping[str, Any], sdtype: str) -> StatedKind:
+def _read_labels_kind(column: Mapping[str, Any], sdtype: str) -> StatedKind:
     listed = column.get("range_values") if "range_values" in column else column.get("order")
     values = cast("list[Any]", listed) if isinstance(listed, list) else []
     ranged = "range_values" in column
@@ -298,14 +298,12 @@ def _labels_kind(column: Mapping[str, Any], sdtype: str) -> StatedKind:
     if ordered and labels:
         # SDV finds ordinal values in the order of the rows where they are numbers; a list of texts has an order.
         labels = tuple(sorted(labels)) if ranged and type(labels[0]) is int else labels
-        domain = _validate_column(Ordinal(labels, nullable=_nullable(column))) if ranged else None
+        domain = _keep_if_valid(Ordinal(labels, nullable=_nullable(column))) if ranged else None
         return StatedKind(kind="ordinal", sdtype=sdtype, values=cast("Any", labels), domain=domain)
     said = sdtype == "ordinal" or column.get("order_by")
     notes = ("The metadata say that its values are ordered: make it `ordinal`.",) if said else ()
     # Sorted: SDV lists them in the order of the rows, which is private.
-    found = (
-        _validate_column(Category(values=cast("Any", sorted(labels)), nullable=_nullable(column))) if labels else None
-    )
+    found = _keep_if_valid(Category(values=cast("Any", sorted(labels)), nullable=_nullable(column))) if labels else None
     return StatedKind(kind="category", sdtype=sdtype, domain=found if ranged else None, notes=notes)
 
 
@@ -327,7 +325,7 @@ def _labels(values: list[Any]) -> tuple[Any, ...]:
 def _numerical(column: Mapping[str, Any]) -> StatedKind:
     """Return a number: V1 states how it is stored, V2 its digits and its range."""
     places = column.get("decimal_places")
-    kind = _number_kind(str(column.get("computer_representation", "")))
+    kind = _read_number_kind(str(column.get("computer_representation", "")))
     if type(places) is int:
         kind = "real" if places else "integer"
     lower, upper = column.get("range_min"), column.get("range_max")
@@ -338,19 +336,19 @@ def _numerical(column: Mapping[str, Any]) -> StatedKind:
             domain = Real(lower, upper, decimals=digits, nullable=_nullable(column))
         elif all(isinstance(end, int) or end.is_integer() for end in (lower, upper)):
             domain = Integer(int(lower), int(upper), nullable=_nullable(column))
-    return StatedKind(kind=kind, sdtype="numerical", domain=_validate_column(domain))
+    return StatedKind(kind=kind, sdtype="numerical", domain=_keep_if_valid(domain))
 
 
-def _time_range(column: Mapping[str, Any], form: str | None, written: str | None) -> Column | None:
+def _read_time_range(column: Mapping[str, Any], form: str | None, written: str | None) -> Column | None:
     ends = [_parse_time(column.get(word), form) for word in ("range_min", "range_max")]
     if any(end is None for end in ends):
         return None
     lower, upper = cast("list[datetime]", ends)
-    clock = form if form is not None else "" if _at_midnight(lower) and _at_midnight(upper) else "%S"
+    clock = form if form is not None else "" if _is_midnight(lower) and _is_midnight(upper) else "%S"
     resolution = next((name for letters, name in RESOLUTION_OF_LETTER.items() if letters in clock), "day")
     texts = [str(end.date()) if resolution == "day" else end.isoformat() for end in (lower, upper)]
     found = Datetime(*texts, resolution=resolution, format=written, nullable=_nullable(column))
-    return _validate_column(found)
+    return _keep_if_valid(found)
 
 
 def _parse_time(text: Any, form: str | None) -> datetime | None:
@@ -364,15 +362,16 @@ def _parse_time(text: Any, form: str | None) -> datetime | None:
     return found if found.tzinfo is None else None
 
 
-def _at_midnight(time: datetime) -> bool:
+def _is_midnight(time: datetime) -> bool:
     return time == datetime(time.year, time.month, time.day)
 
 
-def _validate_column(column: Column | None) -> Column | None:
+def _keep_if_valid(column: Column | None) -> Column | None:
+    """Return the column, or None if it has faults: its domain then has to be given."""
     return None if column is None or column.faults() else column
 
 
-def _number_kind(representation: str) -> str:
+def _read_number_kind(representation: str) -> str:
     if representation.lower().startswith(("int", "uint")):
         return "integer"
     return "real" if representation.lower().startswith("float") else "number"
@@ -400,7 +399,7 @@ def _agrees(kind: str, stated: str) -> bool:
     return kind == "ignore" or kind == stated or kind in wider.get(stated, ())
 
 
-def _sdv_column(column: Column) -> dict[str, Any]:
+def _to_sdv_column(column: Column) -> dict[str, Any]:
     if isinstance(column, Ordinal) and column.provenance("values") not in UNWRITTEN:
         return {"sdtype": "categorical", "order": list(column.values)}
     if isinstance(column, Labels):
@@ -419,7 +418,7 @@ def _sdv_column(column: Column) -> dict[str, Any]:
 
 def _sdv_column_with_range(column: Column) -> dict[str, Any]:
     """Return a column in V2: the kind, and the public facts of its range."""
-    plain: dict[str, Any] = _sdv_column(column)
+    plain: dict[str, Any] = _to_sdv_column(column)
     plain.pop("computer_representation", None)
     if isinstance(column, Ordinal):
         plain = {"sdtype": "ordinal"}
@@ -443,5 +442,5 @@ def _sdv_column_with_range(column: Column) -> dict[str, Any]:
 def _end(column: Integer | Real | Datetime, fact: str) -> Any:
     value = getattr(column, fact)
     if isinstance(column, Datetime):
-        return datetime.fromisoformat(value).strftime(_sdv_column(column)["datetime_format"])
+        return datetime.fromisoformat(value).strftime(_to_sdv_column(column)["datetime_format"])
     return value

@@ -79,7 +79,7 @@ class Schema(Mapping[str, Column]):
         self.confirmed = tuple(confirmed)
         self.null_values = (null_values,) if isinstance(null_values, str) else tuple(null_values)
         self.notes = {name: tuple(lines) for name, lines in (notes or {}).items()}
-        faults = self._faults()
+        faults = self._find_faults()
         if faults:
             raise SchemaError(faults)
 
@@ -122,10 +122,10 @@ class Schema(Mapping[str, Column]):
         unconfirmed = (
             f"{left} questions about columns and rules are open: see questions() and confirm()." if left else ""
         )
-        rules = notebook.bullets(f"rule {rule.kind}: {', '.join(rule.columns)}" for rule in self.rules)
+        rules = notebook.make_bullets(f"rule {rule.kind}: {', '.join(rule.columns)}" for rule in self.rules)
         head = f"Schema of {len(self)} columns"
-        note = notebook.paragraph(unconfirmed) if left else ""
-        return notebook.card(head, note, notebook.table(("column", "what it is", "source"), rows), rules)
+        note = notebook.make_paragraph(unconfirmed) if left else ""
+        return notebook.make_card(head, note, notebook.make_table(("column", "what it is", "source"), rows), rules)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -327,7 +327,7 @@ class Schema(Mapping[str, Column]):
         words |= set() if self.person is None else {self.person.source, *(step.source for step in self.person.steps)}
         toml.write_text(self.toml(), path, private=bool(self.notes or words & {"from-rows", "pay"}))
 
-    def _faults(self) -> list[str]:
+    def _find_faults(self) -> list[str]:
         if not self._columns:
             return ["it has no columns"]
         if len(self._columns) > MAX_COLUMNS:

@@ -117,7 +117,7 @@ def make_document(
     columns: Mapping[str, Column], rules: Sequence[Rule], prices: Sequence[Price], confirmed: Sequence[Confirmation]
 ) -> dict[str, Any]:
     """Return a schema as plain dicts, lists, numbers and strings; defaults are left out."""
-    document: dict[str, Any] = {"version": VERSION, "columns": {n: _column_entry(c) for n, c in columns.items()}}
+    document: dict[str, Any] = {"version": VERSION, "columns": {n: _make_column_entry(c) for n, c in columns.items()}}
     if rules:
         document["rules"] = list_rule_entries(rules)
     for name, records in (("prices", prices), ("confirmed", confirmed)):
@@ -269,7 +269,7 @@ def _record_entry(record: Price | Confirmation) -> dict[str, Any]:
     return entry | pairs | {"facts": list(record.facts)}
 
 
-def _column_entry(column: Column) -> dict[str, Any]:
+def _make_column_entry(column: Column) -> dict[str, Any]:
     entry: dict[str, Any] = {"kind": column.kind}
     for field in fields(column):
         value = getattr(column, field.name)
@@ -285,10 +285,10 @@ def _column_entry(column: Column) -> dict[str, Any]:
 
 def list_rule_entries(rules: Sequence[Rule]) -> list[dict[str, Any]]:
     """Return rules as tables of a schema file."""
-    return [_rule_entry(rule) for rule in rules]
+    return [_make_rule_entry(rule) for rule in rules]
 
 
-def _rule_entry(rule: Rule) -> dict[str, Any]:
+def _make_rule_entry(rule: Rule) -> dict[str, Any]:
     entry: dict[str, Any] = {"kind": rule.kind}
     for field in fields(rule):
         value = getattr(rule, field.name)

@@ -56,11 +56,11 @@ def zone_clock(name: str, lower: str, upper: str) -> ZoneClock:
     zone = ZoneInfo(name)
     day = max(parse_time(lower), datetime(2, 1, 1)) - 2 * DAY
     last = min(parse_time(upper), datetime(9998, 12, 31)) + 2 * DAY
-    starts, offsets = [day], [_offset(zone, day)]
+    starts, offsets = [day], [_get_offset(zone, day)]
     while day < last:
-        if _offset(zone, day + DAY) != offsets[-1]:
+        if _get_offset(zone, day + DAY) != offsets[-1]:
             starts.append(_change(zone, day, offsets[-1]))
-            offsets.append(_offset(zone, starts[-1]))
+            offsets.append(_get_offset(zone, starts[-1]))
         day += DAY
     return ZoneClock(
         starts=np.array([(start - EPOCH) // MICRO for start in starts], dtype=np.int64),
@@ -68,7 +68,7 @@ def zone_clock(name: str, lower: str, upper: str) -> ZoneClock:
     )
 
 
-def _offset(zone: ZoneInfo, utc: datetime) -> timedelta:
+def _get_offset(zone: ZoneInfo, utc: datetime) -> timedelta:
     return utc.replace(tzinfo=UTC).astimezone(zone).utcoffset() or timedelta()
 
 
@@ -77,5 +77,5 @@ def _change(zone: ZoneInfo, day: datetime, before: timedelta) -> datetime:
     low, high = 0, DAY // MINUTE
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if _offset(zone, day + middle * MINUTE) == before else (low, middle)
+        low, high = (middle, high) if _get_offset(zone, day + middle * MINUTE) == before else (low, middle)
     return day + high * MINUTE

@@ -19,7 +19,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from sklar.errors import SklarError, UsageError
-from sklar.export.atomic import reason
+from sklar.export.atomic import describe_reason
 from sklar.studio.folder import StudioFolder
 from sklar.studio.jobs import Jobs
 from sklar.studio.pages import budget, columns, files, fitting, history, look, release, tables
@@ -147,7 +147,7 @@ async def _too_large(request: Request, error: Exception) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     """Report an error of the system, as a full disk or a missing permission, without a path."""
-    words = reason(error) if isinstance(error, OSError) else ""
+    words = describe_reason(error) if isinstance(error, OSError) else ""
     return PlainTextResponse(f"The system refused: {words}. Nothing was lost: go back.", status_code=500)
 
 

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from sklar.portable import LOCKS_ARE_INHERITED, inheriting, lock_within
+from sklar.portable import LOCKS_ARE_INHERITED, inherit_locks, lock_within
 from sklar.studio.timing import END, TIMES
 
 CODES = "codes"
@@ -60,7 +60,7 @@ def _run(place: Path, number: int, words: list[str], folder: str, lock: int) -> 
     with (place / f"out-{number}").open("wb") as out, (place / f"err-{number}").open("wb") as err:
         ended = subprocess.run(
             command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, check=False,
-            **inheriting(lock),
+            **inherit_locks(lock),
         )  # fmt: skip
     return ended.returncode
 

@@ -22,7 +22,7 @@ from sklar.lab.audit.statistic import claimed_mu, epsilon_low, implied_epsilon, 
 from sklar.lab.intervals import hedges_difference
 from sklar.methods.registry import METHODS
 from sklar.pipeline.fit.request import FitRequest, fit_request
-from sklar.pipeline.fit.run import fitting, releases
+from sklar.pipeline.fit.run import open_fit, run_for_releases
 from sklar.private.noise import NoiseSource, SystemNoise
 from sklar.release.measurements import Choice
 from sklar.rows.persons import rows as person_rows
@@ -114,7 +114,7 @@ def fit_with(noise: NoiseSource) -> Callable[..., sklar.Model]:
     def fit(data: Any, schema: sklar.Schema, method: str, **settings: Any) -> sklar.Model:
         known = {name: settings.pop(name) for name in ("epsilon", "delta", "neighbours")}
         request = FitRequest(data=data, schema=schema, method=method, **known, options=settings)
-        with fitting(request, noise) as model:
+        with open_fit(request, noise) as model:
             return model
 
     return fit
@@ -213,7 +213,7 @@ class WeakStep(SystemNoise):
 def test_a_fifth_too_little_noise_on_any_one_release_is_caught(weak: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Coefficients of three columns, then three taus: 900 residuals of these have a mean square of 0.64 +- 0.03, and
     one of 0.84 would be caught."""
-    monkeypatch.setattr(audit, "releases", partial(releases, noise=WeakStep(weak, 4)))
+    monkeypatch.setattr(audit, "releases", partial(run_for_releases, noise=WeakStep(weak, 4)))
     found = sklar.audit("dpcopula-kendall", 1.0, runs=300, pairs=["lone label"], margins="privelet")
     faults = [
         fault
@@ -256,9 +256,9 @@ def test_pairs_together_cover_and_are_narrower_than_one() -> None:
 def test_a_fit_that_ends_with_its_last_release_has_released_all(method: str) -> None:
     table = neighbour_pairs(method, METHODS[method].neighbours)[0].one
     settings: dict[str, Any] = {"method": method, "epsilon": 20.0, **dict(CASES).get(method, {})}
-    whole = releases(fit_request(table, SCHEMA, **settings))
+    whole = run_for_releases(fit_request(table, SCHEMA, **settings))
     labels = [step.label for step in whole]
-    short_text = releases(fit_request(table, SCHEMA, **settings), labels[-1])
+    short_text = run_for_releases(fit_request(table, SCHEMA, **settings), labels[-1])
     assert [step.label for step in short_text] == labels
     # The audit compares each release with exact values: it needs to know what was asked.
     choices = [release for step in short_text for release in step.releases if isinstance(release, Choice)]

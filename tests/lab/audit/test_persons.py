@@ -13,7 +13,7 @@ import sklar
 from sklar.accounting.composition.gaussian import analytic_gaussian_sigma
 from sklar.methods.dpc.fit import HISTOGRAMS
 from sklar.pipeline.fit.request import FitRequest
-from sklar.pipeline.fit.run import releases
+from sklar.pipeline.fit.run import run_for_releases
 from sklar.private.noise import SYSTEM
 from sklar.rows.persons import rows as person_rows
 
@@ -56,7 +56,7 @@ def released(data: pd.DataFrame, noise: Any = SYSTEM) -> tuple[np.ndarray, np.nd
         data=data, schema=SCHEMA, method="dpc-gauss", epsilon=EPSILON, delta=DELTA, neighbours="add-remove",
         options={"bins": 4, "rounds": 0},
     )  # fmt: skip
-    steps = releases(request, last=HISTOGRAMS, noise=noise)
+    steps = run_for_releases(request, last=HISTOGRAMS, noise=noise)
     tables: list[Any] = [table for step in steps for table in step.releases]
     counts = [np.asarray(table.values, dtype=float).ravel() for table in tables]
     spread = [np.full(len(x), table.noise.std) for x, table in zip(counts, tables, strict=True)]

@@ -30,7 +30,7 @@ from sklar.cli.main import app
 from sklar.errors import LedgerError, OutputError, UsageError
 from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, BundleError, archive_pieces, manifest_of, read_archive
 from sklar.pipeline.bundle.documents import claim_page
-from sklar.pipeline.bundle.keys import signature
+from sklar.pipeline.bundle.keys import make_signature
 from sklar.pipeline.model_file import model_digest, read_model
 from sklar.report.page import NOTICE
 from tests.contracts.tables import people, schema
@@ -73,7 +73,7 @@ def repacked(place: Path, changed: Mapping[str, bytes | None], key: str | None =
     rest = {**whole, **changed}
     kept = {name: c for name, c in rest.items() if c is not None and name not in (MANIFEST, SIGNATURE)}
     manifest = manifest_of(kept, facts)
-    signed = {} if key is None else {SIGNATURE: signature(manifest, place / key)}
+    signed = {} if key is None else {SIGNATURE: make_signature(manifest, place / key)}
     (place / "made.zip").write_bytes(packed({MANIFEST: manifest, **signed, **kept}))
     return place / "made.zip"
 
@@ -84,7 +84,7 @@ def retold(place: Path, **facts: Any) -> Path:
     kept = {name: content for name, content in whole.items() if name not in (MANIFEST, SIGNATURE)}
     manifest = json.loads(whole[MANIFEST]) | facts
     told = manifest_of(kept, {k: v for k, v in manifest.items() if k not in ("members", "format", "version")})
-    (place / "made.zip").write_bytes(packed({MANIFEST: told, SIGNATURE: signature(told, place / "k"), **kept}))
+    (place / "made.zip").write_bytes(packed({MANIFEST: told, SIGNATURE: make_signature(told, place / "k"), **kept}))
     return place / "made.zip"
 
 
@@ -183,7 +183,7 @@ def test_a_missing_a_foreign_and_a_wrong_signature_are_told(place: Path) -> None
     assert sklar.verify(repacked(place, {}, key=None))[SIGNATURE].ok is None
     assert wrong(sklar.verify(repacked(place, {}, key="other"), key=place / "k.pub")) == {SIGNATURE}
     whole = members(place / "b.zip")
-    whole[SIGNATURE] = signature(b"another manifest", place / "k")
+    whole[SIGNATURE] = make_signature(b"another manifest", place / "k")
     (place / "mixed.zip").write_bytes(packed(whole))
     assert wrong(sklar.verify(place / "mixed.zip")) == {SIGNATURE}
 

@@ -61,7 +61,7 @@ def test_an_estimate_lies_within_eight_of_its_errors_of_the_truth(model: sklar.M
     assert found.value is not None and found.low < found.value < found.high
     assert abs(found.value - truth) < 8 * found.error + 0.01 * truth
     assert found.error < 0.1 * max(abs(truth), 0.3)
-    assert 1 <= found.worth <= ROWS + 200
+    assert 1 <= found.effective_rows <= ROWS + 200
 
 
 def test_a_difference_that_the_model_has_smoothed_is_set_right_by_releases(model: sklar.Model) -> None:

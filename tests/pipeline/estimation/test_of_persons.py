@@ -65,7 +65,7 @@ def test_answers_hold_the_truth_with_persons_as_the_unit(
     assert found.low <= truth(people) <= found.high
     assert found.high - found.low < 0.2
     assert found.name == question.split(" where")[0]
-    assert 1_000 < found.worth <= 3_000
+    assert 1_000 < found.effective_rows <= 3_000
     assert "counts once" in found.how
     assert found.how.endswith("at most 4 rows of each person are counted")
 
@@ -154,9 +154,9 @@ def test_no_group_of_persons_has_a_narrower_interval_than_its_size_allows() -> N
     held = []
     for one in model.estimate("mean(first pay) by group"):
         own = np.asarray(rows["pay"])[first & (np.asarray(rows["group"]) == one.group)]
-        assert one.error is not None and one.worth is not None and one.low is not None and one.high is not None
+        assert one.error is not None and one.effective_rows is not None and one.low is not None and one.high is not None
         assert one.error > 0.7 * own.std() / len(own) ** 0.5
-        assert one.worth <= len(own) * 1.5 and one.worth < 300  # sizes of groups are estimated, too
+        assert one.effective_rows <= len(own) * 1.5 and one.effective_rows < 300  # sizes of groups are estimated, too
         # With a little more noise on the number of persons, tables of pairs are released after all.
         assert "together with others was released" in one.how or "of the joint distribution" in one.how
         held.append(one.low <= own.mean() <= one.high)
@@ -166,4 +166,8 @@ def test_no_group_of_persons_has_a_narrower_interval_than_its_size_allows() -> N
 def test_effective_sizes_are_rounded_down_and_are_those_of_the_group(model: sklar.Model) -> None:
     (whole,) = (model.estimate("share(first state=b)"),)
     for one in model.estimate("share(first state=b) by group"):
-        assert whole.worth is not None and one.worth is not None and one.worth < whole.worth <= model.rows_estimate
+        assert (
+            whole.effective_rows is not None
+            and one.effective_rows is not None
+            and one.effective_rows < whole.effective_rows <= model.rows_estimate
+        )

@@ -46,7 +46,7 @@ def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         # One that was opened before remembers where it was.
         from sklar.rows.sources import stores
 
-        stores._store.cache_clear()
+        stores._open_store.cache_clear()
         yield folder
 
 

@@ -38,8 +38,10 @@ def test_later_ones_are_fine(version: str) -> None:
 
 
 def test_no_java_and_no_master() -> None:
-    assert "Java 17" in connection._start_fault("[JAVA_GATEWAY_EXITED] Java gateway process exited", "local[2]")
-    assert "spark://x:1" in connection._start_fault("All masters are unresponsive", "spark://x:1")
+    assert "Java 17" in connection._describe_start_fault(
+        "[JAVA_GATEWAY_EXITED] Java gateway process exited", "local[2]"
+    )
+    assert "spark://x:1" in connection._describe_start_fault("All masters are unresponsive", "spark://x:1")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_a_task_tells_spark_nothing_about_cells() -> None:
 
 
 def test_what_tasks_of_this_machine_hand_on_is_encrypted_and_for_nobody_else() -> None:
-    settings = connection._settings("local[2]")
+    settings = connection._make_settings("local[2]")
     assert settings["spark.io.encryption.enabled"] == "true"
     assert os.stat(settings["spark.local.dir"]).st_mode & 0o777 == 0o700
-    assert "spark.local.dir" not in connection._settings("spark://x:1")
+    assert "spark.local.dir" not in connection._make_settings("spark://x:1")

@@ -98,11 +98,11 @@ def _dominate(events: tuple[Event, ...]) -> DominatingPair | str:
         return "labels that are found have a delta of their own"
     tables = [e for e in events if isinstance(e, CountEvent) and e.unit.rows_per_person == 1 and not e.unit.votes]
     tables = [table for table in tables if table.noise.kind == "laplace" or table.noise.scale < FINE_LATTICE]
-    if _why_not_composed(_count_draws(tables)) is not None:
+    if _find_composition_obstacle(_count_draws(tables)) is not None:
         tables = [table for table in tables if table.noise.kind == "laplace"]
     drawn = set(tables)
     others = [event for event in events if event not in drawn]
-    reasons = [_why_not_composed(_count_draws(tables)), *(why_no_shift(event) for event in others)]
+    reasons = [_find_composition_obstacle(_count_draws(tables)), *(why_no_shift(event) for event in others)]
     for reason in reasons:
         if reason is not None:
             return reason
@@ -110,7 +110,7 @@ def _dominate(events: tuple[Event, ...]) -> DominatingPair | str:
     return DominatingPair(draws=_count_draws(tables), shift=shift * (1 + 2 * ROUNDING))
 
 
-def _why_not_composed(draws: Draws) -> str | None:
+def _find_composition_obstacle(draws: Draws) -> str | None:
     if len(draws) > MAX_SCALES:
         return f"there are more than {MAX_SCALES} different noise scales"
     if sum(times for _, times in draws) > MAX_DRAWS:

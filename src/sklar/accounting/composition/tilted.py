@@ -27,7 +27,7 @@ tilted distribution of the sum of the grid losses,
 D(g) being the delta at g of the Gaussian shifted by m, or (1 - e^g)^+ for m = 0. All w_j are at most 1, as
 (1 - e^-y)^+ <= e^(t y). The transforms have length N and give Q summed over j modulo N, which is at least Q_j for the N
 values of j in a window. The tilted mass above the window is at most e^(K(t + s) - K(t) - s top) for every s > 0, and
-likewise below: the window is laid so that each is at most e^-45, and 2 C e^-45 is added.
+the same below: the window is laid so that each is at most e^-45, and 2 C e^-45 is added.
 
 **Rounding.** u = 2^-53. (a) Masses, tilts, w_j, C and the sums are computed with small *relative* errors; all terms are
 positive. Exponents are at most 10^5 (t is kept below that over the largest loss), and masses are sums of at most 60,000
@@ -43,9 +43,9 @@ sqrt(N) in norm, and after the inverse transform, which divides norms by sqrt(N)
 
 With 4,000 draws E is 5 x 10^-10, and C |w| E comes to 10^-7 of delta or less: it is computed each time, not assumed.
 
-**Proved and measured.** All of the above is proved, on the word of the libraries for the following: float64 arithmetic
-by IEEE 754; exp, log and expm1 within a few u; scipy's `log_ndtr` within 10^-14 of itself; the transform as above. The
-tests measure the last two against high precision, and whole plans against direct sums of positive numbers.
+**Assumptions.** The proofs above rely on the libraries for the following: float64 arithmetic by IEEE 754; exp, log and
+expm1 within a few u; scipy's `log_ndtr` within 10^-14 of itself; the transform as above. The tests measure the last two
+against high precision, and whole plans against direct sums of positive numbers.
 """
 
 from __future__ import annotations

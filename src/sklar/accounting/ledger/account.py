@@ -66,6 +66,10 @@ class Ledger:
         """Open an existing ledger file for writing, after verifying all of it."""
         return cls(FileJournal(resolve_path(path)))
 
+    def __repr__(self) -> str:
+        fits = "1 fit" if len(self.fits) == 1 else f"{len(self.fits)} fits"
+        return f"<sklar.Ledger of '{self.header.name}': {fits}; left is {describe_left(self.header, self.fits)}>"
+
     def _repr_html_(self) -> str:
         return ledger_card(self.header, self.fits)
 
@@ -196,7 +200,7 @@ class FitAccount:
             if request is not None and (before.events, before.label, before.request) == (tuple(events), label, request):
                 return unanswered
             self._lost = unanswered
-        step = int(self._append(lambda book: self._charge_entry(book, tuple(events), label, request))["step"])
+        step = int(self._append_entry(lambda book: self._charge_entry(book, tuple(events), label, request))["step"])
         self._lost = None
         return step
 
@@ -214,11 +218,11 @@ class FitAccount:
                 raise LedgerError(f"step {step} of fit {self.id} is not waiting for a release.")
             return {"type": "release", "time": utc_today(), "fit": self.id, "step": step, "digest": digest}
 
-        self._append(entry)
+        self._append_entry(entry)
 
     def close(self) -> None:
         """Finish the fit; budget that it did not use is lost."""
-        self._append(lambda book: {"type": "close", "time": utc_today(), "fit": book.open_fit(self.id).id})
+        self._append_entry(lambda book: {"type": "close", "time": utc_today(), "fit": book.open_fit(self.id).id})
         self.leave()
 
     def leave(self) -> None:
@@ -248,7 +252,7 @@ class FitAccount:
             "events": events_to_json(events),
         }
 
-    def _append(self, entry: Decide) -> dict[str, Any]:
+    def _append_entry(self, entry: Decide) -> dict[str, Any]:
         if not self._active:
             raise LedgerError(f"fit {self.id} was closed or left by this process.")
         return self._journal.append(entry)

@@ -61,7 +61,7 @@ class FileJournal:
             return self.book
 
     def append(self, decide: Decide) -> dict[str, Any]:
-        """Under the lock: read what is new, decide on an entry, write it, sync it to disk, and read it back."""
+        """Read new entries, decide on the next, write it, sync it to disk and read it back, all under the lock."""
         with self._threads, self._open() as handle, hold_ledger_lock(handle, self.path):
             if not is_file_at(handle, self.path):  # it could have been moved during the wait for the lock
                 raise LedgerError(f"the ledger {self.path} was moved or replaced while in use. Nothing was charged.")
@@ -112,7 +112,7 @@ class FileJournal:
         self._last, self._verified = self._last + line, self._verified + 1
 
     def _repair_end(self, handle: int) -> None:
-        """After an interrupted write: drop an incomplete line, end a complete one."""
+        """Repair the end after an interrupted write: drop an incomplete line, end a complete one."""
         if self.torn:
             try:
                 os.ftruncate(handle, self._verified)
@@ -157,16 +157,16 @@ class NewFileJournal:
             except LedgerError:
                 if not os.path.exists(self.path):  # else another process created it meanwhile
                     raise
-        return self._file().append(decide)
+        return self._open_journal().append(decide)
 
     def look(self) -> Book:
         if self._file_journal is not None or os.path.exists(self.path):
-            return self._file().look()
+            return self._open_journal().look()
         book = Book()
         book.add(self._header)
         return book
 
-    def _file(self) -> FileJournal:
+    def _open_journal(self) -> FileJournal:
         if self._file_journal is None:
             self._file_journal = FileJournal(self.path)
         return self._file_journal
@@ -262,7 +262,7 @@ class Journal(Protocol):
         ...
 
     def look(self) -> Book:
-        """Return the state, up to date."""
+        """Read new entries and return the up-to-date state of the ledger."""
         ...
 
 

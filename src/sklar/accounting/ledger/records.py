@@ -192,10 +192,10 @@ def events_to_json(events: Iterable[Event]) -> list[dict[str, Any]]:
 
 def events_from_json(values: Iterable[Mapping[str, Any]], unit: Unit) -> tuple[Event, ...]:
     """Return the events of a fit with this unit."""
-    return tuple(_event_from_json(dict(value), unit) for value in values)
+    return tuple(_read_event(dict(value), unit) for value in values)
 
 
-def _event_from_json(fields: dict[str, Any], unit: Unit) -> Event:
+def _read_event(fields: dict[str, Any], unit: Unit) -> Event:
     kind = EVENTS[fields.pop("type")]
     if "noise" in fields:
         fields["noise"] = Noise(**fields["noise"])
@@ -210,8 +210,8 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 def seal_entry(content: Mapping[str, Any], previous: str) -> tuple[bytes, str]:
     """Return the line of an entry that follows the line with hash `previous`, and its own hash."""
     entry = {**content, "prev": previous}
-    digest = _digest(entry)
-    return (_canonical({**entry, "sha256": digest}) + "\n").encode("ascii"), digest
+    digest = _hash_entry(entry)
+    return (_encode_canonically({**entry, "sha256": digest}) + "\n").encode("ascii"), digest
 
 
 def unseal_line(line: bytes, previous: str, number: int) -> tuple[dict[str, Any], str]:
@@ -220,7 +220,7 @@ def unseal_line(line: bytes, previous: str, number: int) -> tuple[dict[str, Any]
     if entry is None:
         raise make_damage_error(number, "it is not an entry of a ledger")
     digest = entry.pop("sha256", None)
-    if digest != _digest(entry) or _canonical({**entry, "sha256": digest}).encode() != line:
+    if digest != _hash_entry(entry) or _encode_canonically({**entry, "sha256": digest}).encode() != line:
         raise make_damage_error(number, "it was changed after it was written")
     if entry.pop("prev", None) != previous:
         raise make_damage_error(number, "it does not follow the line before; a line was removed, inserted or moved")
@@ -242,13 +242,13 @@ def is_incomplete_line(tail: bytes) -> bool:
     return parse_line(tail) is None and (tail.startswith(b"{") or not tail.strip(b"\0"))
 
 
-def _canonical(entry: Mapping[str, Any]) -> str:
+def _encode_canonically(entry: Mapping[str, Any]) -> str:
     return json.dumps(entry, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def _digest(entry: Mapping[str, Any]) -> str:
+def _hash_entry(entry: Mapping[str, Any]) -> str:
     try:
-        return hashlib.sha256(_canonical(entry).encode("ascii")).hexdigest()
+        return hashlib.sha256(_encode_canonically(entry).encode("ascii")).hexdigest()
     except ValueError:  # NaN or infinity, which no entry contains
         return ""
 

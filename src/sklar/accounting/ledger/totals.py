@@ -76,7 +76,7 @@ def fit_total(fit: FitRecord, delta: float | None = None) -> TotalLoss:
 
 def fits_total(fits: Sequence[FitRecord], delta: float | None = None) -> TotalLoss:
     """Return the bound for fits whose budgets were set together, such as one for facts and one for the model."""
-    chosen = _get_conversion_delta(fits) if delta is None else _subtract_discoveries(fits, delta)
+    chosen = _find_conversion_delta(fits) if delta is None else _subtract_discoveries(fits, delta)
     return _find_smallest_bound(fits, chosen, exact=True)
 
 
@@ -92,14 +92,14 @@ def ledger_totals(header: Header, fits: Sequence[FitRecord], delta: float | None
     elif header.cap is not None:
         chosen = header.cap.delta - get_set_aside_delta(header, fits[0] if fits else None)
     else:
-        chosen = _get_conversion_delta(fits)
+        chosen = _find_conversion_delta(fits)
     exact = header.cap is None or len(fits) == 1 or (bool(fits) and choose_regime(header, fits[0]) == "gaussian")
     best = _find_smallest_bound(fits, chosen, exact=exact)
     in_advance = len(fits) > 1 and best.accountant != "pure"
     return LedgerTotals(**asdict(best), fits=len(fits), in_advance=in_advance)
 
 
-def _get_conversion_delta(fits: Sequence[FitRecord]) -> float:
+def _find_conversion_delta(fits: Sequence[FitRecord]) -> float:
     return max((fit.converted_at for fit in fits), default=0.0)
 
 
@@ -179,10 +179,10 @@ def ledger_card(header: Header, fits: Sequence[FitRecord]) -> str:
     cap = "no cap" if header.cap is None else f"cap epsilon {header.cap.epsilon:g} at delta {header.cap.delta:g}"
     totals = [(fit, fit_total(fit)) for fit in fits]
     rows = [(fit.id, fit.opened, fit.method, total.epsilon, total.delta, fit.closed) for fit, total in totals]
-    table = notebook.table(("fit", "opened", "method", "epsilon", "delta", "finished"), rows) if rows else ""
-    left = "" if header.cap is None else notebook.paragraph(f"Left: {describe_left(header, fits)}.")
-    about = notebook.paragraph(f"{cap}, neighbours {header.neighbours}, created {header.created}")
-    return notebook.card(f"Ledger '{header.name}'", about, table, left)
+    table = notebook.make_table(("fit", "opened", "method", "epsilon", "delta", "finished"), rows) if rows else ""
+    left = "" if header.cap is None else notebook.make_paragraph(f"Left: {describe_left(header, fits)}.")
+    about = notebook.make_paragraph(f"{cap}, neighbours {header.neighbours}, created {header.created}")
+    return notebook.make_card(f"Ledger '{header.name}'", about, table, left)
 
 
 def common_delta(header: Header, fits: Sequence[FitRecord]) -> float:

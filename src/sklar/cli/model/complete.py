@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Force, Json, ModelFile, reading, shared_options
+from sklar.cli.terminal.guard import guard_command
+from sklar.cli.terminal.options import Force, Json, ModelFile, make_reading, shared_options
 from sklar.cli.terminal.progress import pass_bar
 
 
-@guarded
-@shared_options(read=reading)
+@guard_command
+@shared_options(read=make_reading)
 def command(
     model: ModelFile,
     file: Annotated[
@@ -62,8 +62,11 @@ def command(
     rows = sum(table.num_rows for table in tables.values())
     facts = {"tables": {name: _facts(found[name]) for name in files}} if two else _facts(found)
     data = {"output": output, "rows": rows, **facts}
-    text = f"{rows:,} completed rows are in {output}. Cells are given or depend on given ones: keep them as private."
-    show.result(json, data, text)
+    text = (
+        f"{rows:,} completed rows are in {output}. Their cells are given or depend on given cells: protect the file "
+        "like the input."
+    )
+    show.print_result(json, data, text)
 
 
 def _facts(table: Any) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import Json, ModelFile
 
 
-@guarded
+@guard_command
 def command(
     model: ModelFile,
     json: Json = False,
@@ -41,36 +41,43 @@ def command(
         show.as_json(facts)
         return
     show.print_claim(fitted.claim)
-    show.line()
+    show.print_line()
     if facts["claim_record"]["guarantee"]:
-        show.line(f"About {facts['rows_estimate']:,} rows. Measurements:")
+        show.print_line(f"About {facts['rows_estimate']:,} rows. Measurements:")
         headings = ["step", "label", "tables", "values", "noise", "std", "budget"]
-        show.table(headings, [_step(step) for step in facts["steps"]])
+        show.print_table(headings, [_make_step_line(step) for step in facts["steps"]])
     else:
-        show.line(f"NO DP GUARANTEE. Learned from {facts['rows_estimate']:,} rows. {facts['fit']['warning']}")
-    show.line("Margins:")
+        show.print_line(f"NO DP GUARANTEE. Learned from {facts['rows_estimate']:,} rows. {facts['fit']['warning']}")
+    show.print_line("Margins:")
     headings = ["column", "kind", "cells", "null", "undetectable", "distribution"]
-    show.table(headings, [_margin(margin) for margin in facts["margins"]])
+    show.print_table(headings, [_make_margin_line(margin) for margin in facts["margins"]])
     for sentence in facts.get("warnings", ()):
-        show.line(f"Note: {sentence}")
+        show.print_line(f"Note: {sentence}")
     if facts.get("structure"):
-        show.line("Structure:")
+        show.print_line("Structure:")
         _structure(facts["structure"])
 
 
-def _step(step: dict[str, Any]) -> list[object]:
+def _make_step_line(step: dict[str, Any]) -> list[object]:
     noise: dict[str, Any] = step["noise"] or {"kind": "choice", "std": None}
     share = "-" if step["share"] is None else f"{step['share']:.1%}"
-    words = [step["step"], step["label"], step["releases"], step["values"], noise["kind"], show.number(noise["std"])]
+    words = [
+        step["step"],
+        step["label"],
+        step["releases"],
+        step["values"],
+        noise["kind"],
+        show.format_number(noise["std"]),
+    ]
     return [*words, share]
 
 
-def _margin(margin: dict[str, Any]) -> list[object]:
+def _make_margin_line(margin: dict[str, Any]) -> list[object]:
     null = f"{margin['null']:.1%}" if "null" in margin else "-"
     if "top" in margin:
         words = ", ".join(f"{label} {share:.1%}" for label, share in margin["top"].items())
     elif "quantiles" in margin:
-        words = ", ".join(f"{level} {_short(value)}" for level, value in margin["quantiles"].items())
+        words = ", ".join(f"{level} {_format_short(value)}" for level, value in margin["quantiles"].items())
     else:
         words = f"true {margin['true']:.1%}"
     unseen = ", ".join(f"{what} {_percent(share)}" for what, share in margin.get("unseen", {}).items()) or "-"
@@ -83,18 +90,20 @@ def _structure(structure: dict[str, Any]) -> None:
     trees, drawing = rest.pop("trees", []), rest.pop("drawing", "")
     errors, calibration = rest.pop("expected_margin_error", {}), rest.pop("calibration", {})
     if drawing:
-        show.line("Tree one:")
-        show.line(drawing)
+        show.print_line("Tree one:")
+        show.print_line(drawing)
     if trees:
-        show.table(["tree", "edge", "given", "family", "tau"], [_edge(t, e) for t in trees for e in t["edges"]])
+        show.print_table(
+            ["tree", "edge", "given", "family", "tau"], [_make_edge_line(t, e) for t in trees for e in t["edges"]]
+        )
     for key, value in {**rest, **{f"calibration {key}": value for key, value in calibration.items()}}.items():
-        show.line(f"{key.replace('_', ' ')}: {_short(value)}")
+        show.print_line(f"{key.replace('_', ' ')}: {_format_short(value)}")
     if errors:
-        show.line("Expected error of each margin from the noise alone (total variation):")
-        show.line(", ".join(f"{name} {error:.3f}" for name, error in errors.items()))
+        show.print_line("Expected error of each margin from the noise alone (total variation):")
+        show.print_line(", ".join(f"{name} {error:.3f}" for name, error in errors.items()))
 
 
-def _edge(tree: dict[str, Any], edge: dict[str, Any]) -> list[object]:
+def _make_edge_line(tree: dict[str, Any], edge: dict[str, Any]) -> list[object]:
     given = ", ".join(edge["given"]) or "-"
     return [tree["tree"], f"{edge['first']} - {edge['second']}", given, edge["family"], f"{edge['tau']:+.2f}"]
 
@@ -104,5 +113,5 @@ def _percent(share: float) -> str:
     return f"below {100 * share:.2g}%"
 
 
-def _short(value: Any) -> str:
+def _format_short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)

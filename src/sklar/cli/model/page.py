@@ -8,26 +8,28 @@ from typing import Annotated
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import Json, ModelFile
 from sklar.cli.terminal.progress import step_bar
 
 
-@guarded
+@guard_command
 def command(
     model: ModelFile,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The page; default: beside the model, *.page.html."),
+        typer.Option("--output", "-o", metavar="FILE", help="Output file; default: beside the model, *.page.html."),
     ] = None,
     questions: Annotated[
         list[str] | None,
-        typer.Option("--ask", metavar="QUESTION", help="A further question to answer in it; repeatable."),
+        typer.Option("--ask", metavar="QUESTION", help="A further question to answer in the page; repeatable."),
     ] = None,
     ledger: Annotated[
         str | None, typer.Option("--ledger", metavar="FILE", help="The ledger of the fit; an extract is included.")
     ] = None,
-    sign: Annotated[str | None, typer.Option("--sign", metavar="KEY", help="A private key of `sklar key`.")] = None,
+    sign: Annotated[
+        str | None, typer.Option("--sign", metavar="KEY", help="Sign with this private key, made by `sklar key`.")
+    ] = None,
     name: Annotated[str | None, typer.Option("--name", help="Name of the release.")] = None,
     json: Json = False,
 ) -> None:
@@ -50,4 +52,4 @@ def command(
         load(model).page(place, questions=questions or (), ledger=ledger, sign=sign, name=name, done=done)
     size = Path(place).stat().st_size
     text = f"The page is in {place} ({size / 1e6:.1f} MB); it may be published. Open it in a browser."
-    show.result(json, {"page": place, "bytes": size, "signed": sign is not None}, text)
+    show.print_result(json, {"page": place, "bytes": size, "signed": sign is not None}, text)

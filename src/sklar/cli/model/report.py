@@ -7,16 +7,16 @@ from typing import Annotated
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import Json, ModelFile
 
 
-@guarded
+@guard_command
 def command(
     model: ModelFile,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The page; default: beside the model, *.public.html."),
+        typer.Option("--output", "-o", metavar="FILE", help="Output file; default: beside the model, *.public.html."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -37,10 +37,10 @@ def command(
     if json:
         show.as_json(found.to_dict())
         return
-    show.line("What is accurate:")
+    show.print_line("What is accurate:")
     for line in found.trust:
-        show.paragraph(f"- {line}")
-    show.line("What is not accurate:")
+        show.print_paragraph(f"- {line}")
+    show.print_line("What is not accurate:")
     for line in found.doubt:
-        show.paragraph(f"- {line}")
-    show.line(f"The page is in {page}; it may be published.")
+        show.print_paragraph(f"- {line}")
+    show.print_line(f"The page is in {page}; it may be published.")

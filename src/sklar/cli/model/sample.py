@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import (
     STANDARD_OUTPUT,
     Force,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sklar.pipeline.model import Model
 
 
-@guarded
+@guard_command
 def command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
     output: Annotated[
@@ -37,7 +37,9 @@ def command(
             "or a database URL; for two tables FOLDER/, a .duckdb file or a database URL.",
         ),
     ],
-    rows: Annotated[int | None, typer.Option("--rows", "-n", help="Default: about the rows of the table.")] = None,
+    rows: Annotated[
+        int | None, typer.Option("--rows", "-n", help="Number of rows; default: about that of the table.")
+    ] = None,
     seed: Seed = None,
     given: Annotated[
         list[str] | None,
@@ -50,19 +52,32 @@ def command(
     ] = None,
     persons: Annotated[bool, typer.Option("--persons", help="Draw -n whole persons, for longitudinal data.")] = False,
     iid: Annotated[
-        bool, typer.Option("--iid", help="Independent rows, as samples of over a million always are.")
+        bool,
+        typer.Option(
+            "--iid",
+            help="Draw rows independently. Samples of over a million rows always are; smaller ones are spread evenly.",
+        ),
     ] = False,
     binary: Annotated[
         bool,
-        typer.Option("--binary", help="dpc's binary table: zeros and ones, a column for each value, as race=White."),
+        typer.Option(
+            "--binary", help="Write zeros and ones, a column for each value, such as race=White (methods dpc and cop)."
+        ),
     ] = False,
     implicates: Annotated[
-        int | None, typer.Option("--implicates", metavar="M", help="M tables from replicas, as out-01.csv; see docs.")
+        int | None,
+        typer.Option(
+            "--implicates",
+            metavar="M",
+            help="Write M tables, each from its own replica, as out-01.csv, out-02.csv, ...; see docs/inference.md.",
+        ),
     ] = None,
     fill: Annotated[
         list[str] | None,
         typer.Option(
-            "--fill", metavar="COLUMN=PATTERN", help="Random texts in an unmodelled column; `null` for nulls in all."
+            "--fill",
+            metavar="COLUMN=PATTERN",
+            help="Fill an unmodelled column with random texts; `null` fills all of them with nulls.",
         ),
     ] = None,
     like: Annotated[
@@ -101,7 +116,7 @@ def command(
 
     refuse_json_with_data(output, json)
     in_parts = _in_parts(output, workers=workers, part_rows=part_rows, fill=fill, binary=binary, persons=persons)
-    fitted = _model(model, level)
+    fitted = _load_level(model, level)
     conditions = parse_given(fitted.schema, given or ()) or None
     style = None if like is None else _style(fitted, output, like)
     claim = fitted.claim
@@ -117,16 +132,16 @@ def command(
                 output, rows, seed=seed, given=conditions, workers=workers, part_rows=part_rows, written=written
             )
         else:
-            asked = SampleRequest(
+            request = SampleRequest(
                 rows=rows, seed=seed, given=conditions, form=sample_form(iid, binary), fill=_fill(fill), safe=safe_csv,
                 persons=persons, force=force, style=style,
             )  # fmt: skip
-            count = sample_to_file(fitted, output, asked, written)
+            count = sample_to_file(fitted, output, request, written)
     if json:
         show.as_json({"output": output, "rows": count, "guarantee": claim.label})
         return
     if output != STANDARD_OUTPUT:
-        show.line(f"{count:,} rows are in {output}.")
+        show.print_line(f"{count:,} rows are in {output}.")
 
 
 def _implicates(
@@ -143,10 +158,12 @@ def _implicates(
     if json:
         show.as_json({"outputs": list(paths), "guarantee": fitted.claim.label})
         return
-    show.line(f"{len(paths)} implicates are in {paths[0]} to {paths[-1]}; combine their results with sklar.combine.")
+    show.print_line(
+        f"{len(paths)} implicates are in {paths[0]} to {paths[-1]}; combine their results with sklar.combine."
+    )
 
 
-def _model(path: str, level: int | None) -> Model:
+def _load_level(path: str, level: int | None) -> Model:
     from sklar.pipeline.model import load
 
     if level is None:

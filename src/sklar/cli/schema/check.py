@@ -10,8 +10,16 @@ from sklar.cli.schema import confirm as schema_confirm
 from sklar.cli.schema import draft as schema_draft
 from sklar.cli.schema import pay as schema_pay
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
-from sklar.cli.terminal.options import Json, MethodName, MethodOptions, Target, read_options, reading, shared_options
+from sklar.cli.terminal.guard import guard_command
+from sklar.cli.terminal.options import (
+    Json,
+    MethodName,
+    MethodOptions,
+    Target,
+    make_reading,
+    read_options,
+    shared_options,
+)
 
 if TYPE_CHECKING:
     from sklar.lab.tables.checks import SchemaCheck
@@ -33,11 +41,13 @@ for name, module in (("draft", schema_draft), ("confirm", schema_confirm), ("pay
 
 
 @app.command("check")
-@guarded
-@shared_options(read=reading)
+@guard_command
+@shared_options(read=make_reading)
 def check(
     schema: Annotated[str, typer.Argument(metavar="TOML", help="The schema.")],
-    file: Annotated[str | None, typer.Argument(metavar="[FILE]", help="Data that should have its columns.")] = None,
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE]", help="Data that should have the columns of the schema.")
+    ] = None,
     audit: Annotated[
         bool, typer.Option("--audit", help="Show EXACT counts of private rows: how often each value rule fires.")
     ] = False,
@@ -51,7 +61,7 @@ def check(
     read: Any,
     json: Json = False,
 ) -> None:
-    """Check a schema, that a file has its columns, and that a method can be fitted with it.
+    """Check a schema alone, against a file or for a method.
 
     Nothing is spent. Columns whose values cannot be parsed, or are lost, are listed with exact counts of private rows,
     which are for the custodian only. --audit shows such counts for every column, --no-look reads no value.
@@ -80,30 +90,30 @@ def check(
         return
     _show(schema, file, found)
     if unread and counts:
-        show.line(f"{counts.notice}")
+        show.print_line(f"{counts.notice}")
         for sentence in unread:
-            show.line(f"  {sentence}")
+            show.print_line(f"  {sentence}")
     if counts and audit:
         _show_counts(counts)
 
 
 def _show(schema: str, file: str | None, found: SchemaCheck) -> None:
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.columns.items())
-    show.line(f"{schema}: {sum(found.columns.values())} columns ({kinds}), {found.rules} rules; no faults.")
+    show.print_line(f"{schema}: {sum(found.columns.values())} columns ({kinds}), {found.rules} rules; no faults.")
     if found.file_columns is not None:
-        show.line(f"{file}: has all columns that a fit reads, and {found.file_ignored} more that it does not.")
+        show.print_line(f"{file}: has all columns that a fit reads, and {found.file_ignored} more that it does not.")
     if found.method is not None:
-        show.line(f"{found.method}: can be fitted with this schema.")
+        show.print_line(f"{found.method}: can be fitted with this schema.")
     if found.unconfirmed:
         facts = ", ".join(found.unconfirmed)
-        show.line(
+        show.print_line(
             f"A private fit refuses these facts until they are confirmed or paid for (sklar schema confirm {schema}): "
             f"{facts}."
         )
 
 
 def _show_counts(counts: Any) -> None:
-    show.line()
-    show.line(counts.notice)
+    show.print_line()
+    show.print_line(counts.notice)
     rows = [[c.column, c.kind, c.inside, c.below, c.above, c.other, c.unreadable, c.missing] for c in counts.columns]
-    show.table(["column", "kind", "inside", "below", "above", "other", "unreadable", "missing"], rows)
+    show.print_table(["column", "kind", "inside", "below", "above", "other", "unreadable", "missing"], rows)

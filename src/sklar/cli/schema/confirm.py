@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import Json
 from sklar.errors import SklarError, UsageError
 
@@ -31,7 +31,7 @@ HELP = (
 )
 
 
-@guarded
+@guard_command
 def command(
     schema: Annotated[str, typer.Argument(metavar="TOML", help="A drafted schema, which is updated.")],
     by: Annotated[str, typer.Option("--by", metavar="NAME", help="Your name, for the claim of a fit.")] = "",
@@ -43,10 +43,10 @@ def command(
 ) -> None:
     """Confirm a drafted schema, column by column.
 
-    Asks about each column whose facts a draft took from the rows: y (correct, and known without these rows), edit
-    (correct it; also in one line: e lower=0 upper=120), pay (measure bounds or values, paid from the privacy budget),
-    ignore (leave it out), skip, quit. Then about each rule that holds in the rows: yes or no. Answers can be piped in,
-    one per line. Ctrl-C and the end of the input keep the answers so far.
+    There is a question for each column whose facts a draft took from the rows. The answers: y (correct, and known
+    without these rows), edit (correct it; also in one line: e lower=0 upper=120), pay (measure bounds or values, paid
+    from the privacy budget), ignore (leave it out), skip, quit. Then there is one for each rule that holds in the rows:
+    yes or no. Answers can be piped in, one per line. Ctrl-C and the end of the input keep the answers so far.
 
     \b
     Example:
@@ -119,7 +119,7 @@ class Dialogue:
             return
 
     def _stage(self, question: Question) -> str:
-        """Return the stage in which a question is asked."""
+        """Return the stage to which a question belongs."""
         if question.column in self.schema:
             return "columns"
         return "person" if question.kind == "person" else "rules"
@@ -139,14 +139,14 @@ class Dialogue:
         if way == "skip":
             return True
         try:
-            self.schema = self._answered(question, way, rest)
+            self.schema = self._apply_answer(question, way, rest)
         except SklarError as error:
             self._say(f"  Not accepted: {error}")
             return False
         self.answers[question.column] = way
         return True
 
-    def _answered(self, question: Question, way: str, rest: str) -> Schema:
+    def _apply_answer(self, question: Question, way: str, rest: str) -> Schema:
         from sklar.schema.answering import answer_question
 
         facts: dict[str, str] = {}
@@ -173,7 +173,7 @@ class Dialogue:
             known = {f.name for f in fields(KINDS[typed.get("kind", column.kind)])} | {"kind"}
             if fact in known:
                 now = getattr(column, fact, None)
-                shown = ", ".join(str(v) for v in now) if isinstance(now, tuple) else _shown(now)
+                shown = ", ".join(str(v) for v in now) if isinstance(now, tuple) else _format_value(now)
                 text = self._read_line(f"    {fact} [{shown}]: ").strip()
                 if text:
                     facts_from_texts(self.schema, name, {**typed, fact: text})  # refuses at once, not after the last
@@ -193,7 +193,7 @@ class Dialogue:
         typer.echo(text, err=self.quiet)
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else str(value)
@@ -205,11 +205,13 @@ def _show(dialogue: Dialogue, json: bool) -> None:
     if json:
         show.as_json({"schema": dialogue.path, "by": dialogue.by, "answers": dialogue.answers, "left": left})
         return
-    show.line()
+    show.print_line()
     if left:
-        show.line(f"{len(dialogue.answers)} columns are confirmed, {len(left)} are left: run the same command again.")
+        show.print_line(
+            f"{len(dialogue.answers)} columns are confirmed, {len(left)} are left: run the same command again."
+        )
         return
-    show.line(f"All columns of {dialogue.path} are confirmed{f' by {dialogue.by}' if dialogue.by else ''}.")
+    show.print_line(f"All columns of {dialogue.path} are confirmed{f' by {dialogue.by}' if dialogue.by else ''}.")
     if paid:
-        show.line(f"A fit will measure facts of {', '.join(paid)}, and pay for them from its budget.")
-    show.line(f"Next: sklar synth FILE -s {dialogue.path} -e 1 -o synthetic.csv   (choose your own epsilon)")
+        show.print_line(f"A fit will measure facts of {', '.join(paid)}, and pay for them from its budget.")
+    show.print_line(f"Next: sklar synth FILE -s {dialogue.path} -e 1 -o synthetic.csv   (choose your own epsilon)")

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import (
     STANDARD_OUTPUT,
     Force,
     Json,
-    reading,
+    make_reading,
     refuse_json_with_data,
     refuse_overwriting,
     shared_options,
@@ -22,8 +22,8 @@ from sklar.cli.terminal.options import (
 from sklar.cli.terminal.progress import pass_bar
 
 
-@guarded
-@shared_options(read=reading)
+@guard_command
+@shared_options(read=make_reading)
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The private table, or a folder or database of several.")],
     output: Annotated[str, typer.Option("--output", "-o", metavar="TOML", help="The drafted schema; - prints it.")],
@@ -32,7 +32,12 @@ def command(
     ] = None,
     rows: Annotated[
         int,
-        typer.Option("--rows", "-n", min=1, help="Most rows to guess labels and rules from; bounds are of all rows."),
+        typer.Option(
+            "--rows",
+            "-n",
+            min=1,
+            help="Guess labels and rules from at most this number of rows; bounds are of all rows.",
+        ),
     ] = 100_000,
     preview: Annotated[
         bool, typer.Option("--preview", help="With --json: also how rows are read, for your eyes only.")
@@ -63,7 +68,7 @@ def command(
         shown = preview_table(file, draft, reading_rows, rows).to_dict() if preview and json else None
     about = draft.remarks[len(INTRODUCTION) :]
     if output == STANDARD_OUTPUT:
-        show.line(draft.toml())
+        show.print_line(draft.toml())
         show.note(draft.todo)
         return
     draft.write(output)
@@ -71,11 +76,11 @@ def command(
         show.as_json(_as_data(output, draft) | ({} if shown is None else {"preview": shown | {"remarks": about}}))
         return
     for remark in about:
-        show.line(remark)
-    show.line(draft.guessed)
-    show.line()
-    show.line(f"The draft is in {output}. {INTRODUCTION[0]}")
-    show.line(f"Next: sklar schema confirm {shlex.quote(output)} --by NAME   (asks about each column)")
+        show.print_line(remark)
+    show.print_line(draft.guessed)
+    show.print_line()
+    show.print_line(f"The draft is in {output}. {INTRODUCTION[0]}")
+    show.print_line(f"Next: sklar schema confirm {shlex.quote(output)} --by NAME   (a question for each column)")
 
 
 def _as_data(output: str, draft: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sklar.cli.terminal import show
-from sklar.cli.terminal.guard import guarded
+from sklar.cli.terminal.guard import guard_command
 from sklar.cli.terminal.options import (
     DataFile,
     Epsilon,
@@ -18,15 +18,15 @@ from sklar.cli.terminal.options import (
     NewLedger,
     Rho,
     RowsPerPerson,
-    reading,
+    make_reading,
     refuse_overwriting,
     shared_options,
 )
 from sklar.cli.terminal.progress import pass_bar
 
 
-@guarded
-@shared_options(read=reading)
+@guard_command
+@shared_options(read=make_reading)
 def command(
     schema: Annotated[str, typer.Argument(metavar="TOML", help='A schema with facts of source "pay".')],
     output: Annotated[str, typer.Option("--output", "-o", metavar="TOML", help="The schema with measured facts.")],
@@ -46,11 +46,12 @@ def command(
     ledger: LedgerFile = None,
     new_ledger: NewLedger = False,
     neighbours: Annotated[
-        str | None, typer.Option("--neighbours", help="add-remove or replace; default: that of the ledger.")
+        str | None,
+        typer.Option("--neighbours", help="Neighbouring tables: add-remove or replace; default: that of the ledger."),
     ] = None,
     rows_per_person: RowsPerPerson = 1,
     rows: Annotated[
-        int | None, typer.Option("--rows", min=1, help="A guess at the number of rows, to show which labels are lost.")
+        int | None, typer.Option("--rows", min=1, help="Guessed number of rows, to show which labels are lost.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show how rare a label may be; nothing is read or paid.")
@@ -88,7 +89,7 @@ def command(
     if epsilon is not None or rho is not None:
         least = rows_to_find_label(facts, Budget(epsilon=epsilon, rho=rho, delta=delta), unit)
     if least is not None and not json:
-        show.note(_threshold(least, rows, "rows" if facts.person is None else "persons"))
+        show.note(_describe_threshold(least, rows, "rows" if facts.person is None else "persons"))
     if dry_run:
         if json:
             show.as_json({"rows_to_find_label": least, "share_of_rows": least / rows if least and rows else None})
@@ -104,12 +105,12 @@ def command(
         show.as_json({"output": output, **paid.to_dict()})
         return
     for note in paid.notes:
-        show.line(note)
-    spent = f"epsilon {show.number(paid.epsilon)} at delta {show.number(paid.delta)}"
-    show.line(f"Spent: {spent}{'' if paid.ledger is None else f', charged to {paid.ledger}'}.")
-    show.line(f"The schema with these facts and their price, which a fit adds to its claim, is in {output}.")
+        show.print_line(note)
+    spent = f"epsilon {show.format_number(paid.epsilon)} at delta {show.format_number(paid.delta)}"
+    show.print_line(f"Spent: {spent}{'' if paid.ledger is None else f', charged to {paid.ledger}'}.")
+    show.print_line(f"The schema with these facts and their price, which a fit adds to its claim, is in {output}.")
 
 
-def _threshold(least: int, rows: int | None, what: str) -> str:
+def _describe_threshold(least: int, rows: int | None, what: str) -> str:
     share = "" if rows is None else f", {least / rows:.2g} of {rows:,}; rarer ones become `other`"
     return f"A label is found with probability 1/2 if about {least:,} {what} have it{share}."

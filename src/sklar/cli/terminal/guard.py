@@ -24,7 +24,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def guarded(command: Callable[P, R]) -> Callable[P, R]:
+def guard_command(command: Callable[P, R]) -> Callable[P, R]:
     """Wrap a command so that it never shows a traceback, a local variable or the text of a library's error."""
 
     @functools.wraps(command)
@@ -39,7 +39,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
         except (typer.Exit, typer.BadParameter):
             raise
         except SklarError as error:
-            fail(sentences(error))
+            fail(format_error(error))
         except KeyboardInterrupt as stop:
             notes: list[str] = getattr(stop, "__notes__", [])
             fail(" ".join(["interrupted; no incomplete output was left.", *notes]), INTERRUPTED)
@@ -49,7 +49,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
         except MemoryError:
             fail("not enough memory.")
         except Exception as error:
-            unexpected(error)
+            fail_unexpectedly(error)
 
     return run
 
@@ -66,7 +66,7 @@ def fail(message: str, code: int = REFUSED) -> NoReturn:
     raise typer.Exit(code) from None
 
 
-def sentences(error: SklarError) -> str:
+def format_error(error: SklarError) -> str:
     """Return the message of an error, with the faults of a schema one per line."""
     if isinstance(error, SchemaError) and len(error.faults) > 1:
         head = str(error).split(": ", 1)[0]
@@ -74,7 +74,7 @@ def sentences(error: SklarError) -> str:
     return str(error)
 
 
-def unexpected(error: Exception) -> NoReturn:
+def fail_unexpectedly(error: Exception) -> NoReturn:
     """Report only the type of an error from elsewhere: its text could quote a cell."""
     if os.environ.get("SKLAR_DEBUG") == "1":
         traceback.print_exception(error)

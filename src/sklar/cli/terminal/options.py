@@ -27,26 +27,34 @@ Epsilon = Annotated[
     float | None, typer.Option("--epsilon", "-e", help="Privacy budget of this fit. It has no default.")
 ]
 Delta = Annotated[float, typer.Option("--delta", help="Delta of (epsilon, delta)-DP; 0 for pure epsilon.")]
-Rho = Annotated[float | None, typer.Option("--rho", help="Budget in zero-concentrated DP, instead of epsilon.")]
-MethodName = Annotated[str | None, typer.Option("--method", "-m", help="See `sklar methods`.")]
-LedgerFile = Annotated[str | None, typer.Option("--ledger", metavar="FILE", help="Default: next to the data.")]
+Rho = Annotated[float | None, typer.Option("--rho", help="Budget in zero-concentrated DP (rho), instead of epsilon.")]
+MethodName = Annotated[
+    str | None, typer.Option("--method", "-m", help="Method to fit; default: vine. See `sklar methods`.")
+]
+LedgerFile = Annotated[
+    str | None, typer.Option("--ledger", metavar="FILE", help="Privacy ledger of the table; default: next to the data.")
+]
 NewLedger = Annotated[bool, typer.Option("--new-ledger", help="Create the ledger of --ledger, without a cap.")]
 NeighboursName = Annotated[
-    str | None, typer.Option("--neighbours", help="add-remove or replace; default: that of the method.")
+    str | None,
+    typer.Option("--neighbours", help="Neighbouring tables: add-remove or replace; default: that of the method."),
 ]
 RowsPerPerson = Annotated[int, typer.Option("--rows-per-person", help="Maximum number of rows of one person.")]
 Target = Annotated[str | None, typer.Option("--target", help="Column that users will predict from the others.")]
 PriorFile = Annotated[
-    str | None, typer.Option("--prior", metavar="FILE", help="A PUBLIC table or model as a prior; it is not protected.")
+    str | None,
+    typer.Option("--prior", metavar="FILE", help="PUBLIC table or model to use as a prior; it is not protected."),
 ]
-PriorBy = Annotated[str, typer.Option("--prior-by", metavar="NAME", help="Who vouches that the prior is public.")]
+PriorBy = Annotated[
+    str, typer.Option("--prior-by", metavar="NAME", help="Name of who vouches that the prior is public.")
+]
 Workload = Annotated[
     list[str] | None,
     typer.Option("--workload", metavar="COLUMNS", help='Columns whose joint counts matter: "region * *"; repeatable.'),
 ]
 NoGuarantee = Annotated[bool, typer.Option("--no-guarantee", help="Required for methods without a guarantee.")]
 CheckShare = Annotated[
-    float, typer.Option("--check-share", help="Share of the budget for tables that only check the model, as 0.05.")
+    float, typer.Option("--check-share", help="Share of the budget for tables that only check the model, such as 0.05.")
 ]
 Accept = Annotated[
     str | None, typer.Option("--accept", metavar="FILE", help="Release only if these criteria (TOML) are met.")
@@ -54,8 +62,10 @@ Accept = Annotated[
 MethodOptions = Annotated[
     list[str] | None, typer.Option("--option", "-O", metavar="KEY=VALUE", help="An option of the method; repeatable.")
 ]
-Delimiter = Annotated[str | None, typer.Option("--delimiter", help="For a text file; default: as in its header.")]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="For a text file; default: UTF-8.")]
+Delimiter = Annotated[
+    str | None, typer.Option("--delimiter", help="Delimiter of a text file; default: found in its header.")
+]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Encoding of a text file; default: UTF-8.")]
 NullValues = Annotated[
     list[str] | None, typer.Option("--null-value", metavar="TEXT", help="Text that means null; repeatable.")
 ]
@@ -65,7 +75,11 @@ TableName = Annotated[
 ]
 CountsPlace = Annotated[
     str | None,
-    typer.Option("--counts", metavar="PLACE", help="Where a database is counted: here (default) or database."),
+    typer.Option(
+        "--counts",
+        metavar="PLACE",
+        help="Where the tables of a database are counted: here (default) or in the database.",
+    ),
 ]
 RowsAreRows = Annotated[
     bool,
@@ -87,21 +101,24 @@ Learners = Annotated[
     str | None,
     typer.Option(
         "--learners",
-        help="boosting,forest,linear,svc,tree,xgboost or all, for learning and G_eps+; default: quick ones.",
+        help="Learners of learning and G_eps+: boosting,forest,linear,svc,tree,xgboost or all; default: quick ones.",
     ),
 ]
 Measures = Annotated[
-    str | None, typer.Option("--measures", help="For G_eps+: accuracy,f1,auc,mcc,r2; default: all but mcc.")
+    str | None, typer.Option("--measures", help="Measures of G_eps+: accuracy,f1,auc,mcc,r2; default: all but mcc.")
 ]
-Weights = Annotated[str, typer.Option("--weights", help="alpha,beta,gamma of G_eps+.")]
+Weights = Annotated[str, typer.Option("--weights", help="Weights alpha,beta,gamma of G_eps+.")]
 Targets = Annotated[
     str | None,
     typer.Option("--targets", metavar="A,B", help="Columns that G_eps+ predicts; default: the target, or all."),
 ]
 RangeCount = Annotated[int, typer.Option("--range-queries", help="Number of random range queries (Li et al. 2014).")]
-RangeSanity = Annotated[str, typer.Option("--range-sanity", help="Their sanity bound s: rows, or a share as 0.05%.")]
+RangeSanity = Annotated[
+    str, typer.Option("--range-sanity", help="Sanity bound s of range queries: rows, or a share as 0.05%.")
+]
 RangeCells = Annotated[
-    float | None, typer.Option("--range-cells", help="Their fixed size, the product of all widths; default: any.")
+    float | None,
+    typer.Option("--range-cells", help="Fixed size of range queries (product of all widths in cells); default: any."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -130,21 +147,21 @@ def read_options(texts: Iterable[str] | None, *, also: Iterable[str] = ()) -> di
         name = key.strip().replace("-", "_")
         if name in NOT_OF_METHODS.difference(also):
             raise typer.BadParameter(f"'{name}' is not an option of methods; see --help", param_hint="-O")
-        options[name] = _value(value)
+        options[name] = _parse_value(value)
     return options
 
 
 def text_reading(delimiter: Delimiter = None, encoding: Encoding = None, null_value: NullValues = None) -> Any:
     """Return the options for reading text files."""
-    return _reading(delimiter=delimiter, encoding=encoding, null_value=null_value)
+    return _make_read_options(delimiter=delimiter, encoding=encoding, null_value=null_value)
 
 
-def reading(
+def make_reading(
     delimiter: Delimiter = None, encoding: Encoding = None, null_value: NullValues = None, sql: Sql = None,
     table: TableName = None, rows_are_rows: RowsAreRows = False,
 ) -> Any:  # fmt: skip
     """Return the options for reading files, queries and databases."""
-    return _reading(
+    return _make_read_options(
         delimiter=delimiter, encoding=encoding, null_value=null_value, sql=sql, table=table, rows_are_rows=rows_are_rows
     )
 
@@ -155,13 +172,13 @@ def large_reading(
     spark: SparkMaster = None,
 ) -> Any:  # fmt: skip
     """Return the options for reading tables of any size, which are streamed."""
-    return _reading(
+    return _make_read_options(
         delimiter=delimiter, encoding=encoding, null_value=null_value, sql=sql, table=table,
         counts=counts, rows_are_rows=rows_are_rows, cache=cache, spark=spark,
     )  # fmt: skip
 
 
-def measuring(
+def make_measuring(
     learners: Learners = None, measures: Measures = None, weights: Weights = "1,1,1", targets: Targets = None,
     range_queries: RangeCount = 1000, range_sanity: RangeSanity = "1", range_cells: RangeCells = None,
 ) -> Any:  # fmt: skip
@@ -169,13 +186,13 @@ def measuring(
     from sklar.lab.metrics.ranges import RangeWorkload  # not at import time: it loads numpy
 
     return {
-        "learners": "all" if learners == "all" else words(learners), "measures": words(measures),
-        "targets": words(targets), "weights": numbers(weights, "--weights", "1,1,1"),
+        "learners": "all" if learners == "all" else parse_words(learners), "measures": parse_words(measures),
+        "targets": parse_words(targets), "weights": parse_numbers(weights, "--weights", "1,1,1"),
         "ranges": RangeWorkload(queries=range_queries, sanity=range_sanity, cells=range_cells),
     }  # fmt: skip
 
 
-def numbers(
+def parse_numbers(
     text: str | None, option: str, example: str = "0.5,1,3", kind: Callable[[str], Any] = float
 ) -> list[Any] | None:
     """Parse comma-separated numbers; None without a text."""
@@ -185,12 +202,12 @@ def numbers(
         raise typer.BadParameter(f"write numbers as {example}; got {text!r}", param_hint=option) from None
 
 
-def words(text: str | None) -> list[str] | None:
+def parse_words(text: str | None) -> list[str] | None:
     """Parse comma-separated words; None without a text."""
     return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _reading(*, delimiter: str | None, null_value: list[str] | None, **given: Any) -> ReadOptions:
+def _make_read_options(*, delimiter: str | None, null_value: list[str] | None, **given: Any) -> ReadOptions:
     from sklar.schema.reading import ReadOptions  # not at import time: it loads numpy
 
     tab = "\t" if delimiter in ("\\t", "tab") else delimiter
@@ -208,12 +225,12 @@ def fit_settings(
     return {
         "epsilon": epsilon, "delta": delta, "rho": rho, "method": method, "ledger": ledger, "new_ledger": new_ledger,
         "neighbours": neighbours, "rows_per_person": rows_per_person, "target": target, "no_guarantee": no_guarantee,
-        "prior": _prior(prior, prior_by), "check_share": check_share, "accept": accept,
+        "prior": _make_prior(prior, prior_by), "check_share": check_share, "accept": accept,
         "options": {**({"workload": tuple(workload)} if workload else {}), **read_options(option)},
     }  # fmt: skip
 
 
-def _prior(file: str | None, by: str) -> Any:
+def _make_prior(file: str | None, by: str) -> Any:
     if file is None:
         if by:
             raise typer.BadParameter("there is no prior to vouch for: give one with --prior", param_hint="--prior-by")
@@ -277,7 +294,7 @@ def refuse_json_with_data(output: str, json_wanted: bool) -> None:
         raise typer.BadParameter("choose one: `-o -` writes the rows to standard output", param_hint="--json")
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:

@@ -24,7 +24,7 @@ JSON_WANTED: ContextVar[bool] = ContextVar("JSON_WANTED", default=False)
 """Whether the running command has --json."""
 
 
-def line(text: str = "") -> None:
+def print_line(text: str = "") -> None:
     """Print one line on standard output."""
     try:
         typer.echo(text)
@@ -49,7 +49,7 @@ def complain(kind: Literal["error", "warning", "note"], text: str, **facts: Any)
 
 def as_json(value: Any) -> None:
     """Print plain data as JSON on standard output."""
-    line(json.dumps(_plain(value), indent=2, ensure_ascii=not writes_unicode(sys.stdout), allow_nan=False))
+    print_line(json.dumps(_plain(value), indent=2, ensure_ascii=not writes_unicode(sys.stdout), allow_nan=False))
 
 
 def writes_unicode(stream: Any) -> bool:
@@ -57,33 +57,33 @@ def writes_unicode(stream: Any) -> bool:
     return str(getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
-def result(as_data: bool, data: Any, *lines: str) -> None:
+def print_result(as_data: bool, data: Any, *lines: str) -> None:
     """Print the result of a command: data as JSON, or lines."""
     if as_data:
         as_json(data)
     else:
         for text in lines:
-            line(text)
+            print_line(text)
 
 
-def paragraph(text: str) -> None:
+def print_paragraph(text: str) -> None:
     """Print text wrapped to the width of the terminal; one long line without a terminal."""
     if not sys.stdout.isatty():
-        line(text)
+        print_line(text)
         return
     import textwrap
 
-    line(textwrap.fill(text, min(shutil.get_terminal_size().columns, 100)))
+    print_line(textwrap.fill(text, min(shutil.get_terminal_size().columns, 100)))
 
 
 def print_claim(stated: Claim) -> None:
     """Print a claim: one paragraph, and a table of what it rests on."""
-    paragraph(stated.summary)
-    line()
-    table(["The claim rests on", "stated"], stated.basis)
+    print_paragraph(stated.summary)
+    print_line()
+    print_table(["The claim rests on", "stated"], stated.basis)
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table without lines: folded to the terminal, or as wide as its content in a pipe."""
     from rich.console import Console
     from rich.table import Table
@@ -99,10 +99,10 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     text = io.StringIO()
     Console(file=text, markup=False, highlight=False, emoji=False, width=width).print(grid)
     for row in text.getvalue().splitlines():
-        line(row.rstrip())
+        print_line(row.rstrip())
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """Return a number with a few digits."""
     return "-" if value is None else f"{value:.4g}"
 
@@ -178,8 +178,8 @@ def hand_over(
         plain = [one.to_dict() for one in found]
         as_json(plain if len(plain) > 1 else plain[0])
         return
-    line(NOTICE)
+    print_line(NOTICE)
     for one in found:
         print_one(one)
     if report is not None:
-        line(f"Written, readable by its owner only: {report}")
+        print_line(f"Written, readable by its owner only: {report}")

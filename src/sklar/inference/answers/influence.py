@@ -51,31 +51,33 @@ def _influence(question: Enquiry, schema: Schema, table: SampledTable, masks: tu
     """Return one line for each answer of one group; the masks select its rows, and the rows that answers are from."""
     kept, mine = masks
     if question.statistic in REGRESSIONS:
-        return _of_regression(question, schema, table, kept, mine)
+        return _compute_regression_influence(question, schema, table, kept, mine)
     if question.is_share:
         x = is_value(schema, question.columns[0], question.value, table).astype(np.float64)
-        return _in_group(x - _mean(x[kept & mine]), kept, mine)[None]
+        return _restrict_to_group(x - _compute_mean(x[kept & mine]), kept, mine)[None]
     numbers = [column_numbers(table, name) for name in question.columns]
     whole = kept & ~np.isnan(sum(numbers))
     x, known = np.where(whole, numbers[0], 0.0), whole & mine
     if question.statistic == "total":
         return rows * x[None]
     if question.statistic == "quantile":
-        return _in_group(_of_quantile(x, known, question.at), whole, mine)[None]
+        return _restrict_to_group(_compute_quantile_influence(x, known, question.at), whole, mine)[None]
     if question.statistic == "correlation":
-        return _in_group(_of_correlation(x, np.where(whole, numbers[1], 0.0), known), whole, mine)[None]
-    return _in_group(x - _mean(x[known]), whole, mine)[None]
+        return _restrict_to_group(
+            _compute_correlation_influence(x, np.where(whole, numbers[1], 0.0), known), whole, mine
+        )[None]
+    return _restrict_to_group(x - _compute_mean(x[known]), whole, mine)[None]
 
 
-def _mean(x: Floats) -> float:
+def _compute_mean(x: Floats) -> float:
     return float(x.mean()) if len(x) else np.nan
 
 
-def _in_group(psi: Floats, kept: Mask, mine: Mask) -> Floats:
+def _restrict_to_group(psi: Floats, kept: Mask, mine: Mask) -> Floats:
     return np.where(kept, psi, 0.0) / max(float(kept[mine].mean()), 1e-12)
 
 
-def _of_quantile(x: Floats, known: Mask, at: float) -> Floats:
+def _compute_quantile_influence(x: Floats, known: Mask, at: float) -> Floats:
     if not known.any():
         return np.full(len(x), np.nan)
     first, last = max(at - QUANTILE_HALF_SPAN, 0.0), min(at + QUANTILE_HALF_SPAN, 1.0)
@@ -84,7 +86,7 @@ def _of_quantile(x: Floats, known: Mask, at: float) -> Floats:
     return (below - (x <= here)) * (high - low) / (last - first)  # 0 where many rows have one value
 
 
-def _of_correlation(x: Floats, y: Floats, known: Mask) -> Floats:
+def _compute_correlation_influence(x: Floats, y: Floats, known: Mask) -> Floats:
     spread = [float(np.std(v[known])) if known.any() else 0.0 for v in (x, y)]
     if min(spread) <= 0:
         return np.full(len(x), np.nan)
@@ -93,7 +95,9 @@ def _of_correlation(x: Floats, y: Floats, known: Mask) -> Floats:
     return (first * second - corr * (first**2 + second**2) / 2) / (1 - corr**2)
 
 
-def _of_regression(question: Enquiry, schema: Schema, table: SampledTable, kept: Mask, mine: Mask) -> Floats:
+def _compute_regression_influence(
+    question: Enquiry, schema: Schema, table: SampledTable, kept: Mask, mine: Mask
+) -> Floats:
     design, outcome, beta = regression_design(question, schema, table, kept & mine)
     psi: Any = np.full((len(beta), row_count(table)), np.nan)
     seen = np.isfinite(beta)

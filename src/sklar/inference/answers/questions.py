@@ -54,11 +54,11 @@ class Enquiry:
         first = self.columns[0]
         if self.statistic in REGRESSIONS:
             return f"{self.statistic}({first} ~ {' + '.join(self.columns[1:])})"
-        inside = f"{first}={_shown(self.value)}" if self.is_share else ", ".join(self.columns)
+        inside = f"{first}={_format_value(self.value)}" if self.is_share else ", ".join(self.columns)
         return f"{self.statistic}({inside}{f', {self.at:g}' if self.statistic == 'quantile' else ''})"
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, tuple):
         return "..".join("" if end is None else str(end) for end in value)  # pyright: ignore[reportUnknownVariableType]
     return ",".join(map(str, value)) if isinstance(value, list) else "null" if value is None else str(value)
@@ -126,7 +126,7 @@ def _check_columns(question: Enquiry, schema: Schema) -> None:
     elif not question.is_share:
         needed = columns if stat == "correlation" else columns[:1]
         for name in needed:
-            instead = f"request the share of a value, as share({name}=...)"
+            instead = f"name the value, such as share({name}=...)"
             _require(is_number(schema[name]), f"{stat} needs numbers, and '{name}' is {schema[name].kind}; {instead}")
     for name in columns[1:]:
         column = schema[name]
@@ -149,22 +149,22 @@ def parse_question(text: str, schema: Schema) -> Enquiry:
     assert tail is not None
     given = parse_given(schema, re.split(r"\s+and\s+", tail[2].strip()) if tail[2] else ())
     parts = _parse_arguments(statistic, inside, schema)
-    by = _unquote(tail[1]) if tail[1] else None
+    by = _strip_quotes(tail[1]) if tail[1] else None
     return validate_question(Enquiry(by=by, given=given, **parts), schema)
 
 
 def _parse_arguments(statistic: str, inside: str, schema: Schema) -> dict[str, Any]:
     if statistic in REGRESSIONS:
         outcome, _, terms = inside.partition("~")
-        named = [_unquote(term) for term in terms.split("+")] if terms.strip() else []
-        return {"statistic": statistic, "columns": (_unquote(outcome), *named)}
+        named = [_strip_quotes(term) for term in terms.split("+")] if terms.strip() else []
+        return {"statistic": statistic, "columns": (_strip_quotes(outcome), *named)}
     if statistic == "share" or (statistic == "difference" and "=" in inside):
-        whole = _unquote(inside)
+        whole = _strip_quotes(inside)
         if whole in schema.modelled and isinstance(schema[whole], Boolean):
             return {"statistic": statistic, "columns": (whole,), "value": True}
         ((name, value),) = parse_given(schema, [re.sub(r"\s*=\s*", "=", inside, count=1)]).items()
         return {"statistic": statistic, "columns": (name,), "value": value}
-    words = [_unquote(word) for word in inside.split(",")]
+    words = [_strip_quotes(word) for word in inside.split(",")]
     if statistic == "median":
         return {"statistic": "quantile", "columns": tuple(words)}
     if statistic == "quantile" and len(words) == 2:
@@ -175,7 +175,7 @@ def _parse_arguments(statistic: str, inside: str, schema: Schema) -> dict[str, A
     return {"statistic": statistic, "columns": tuple(words)}
 
 
-def _unquote(word: str) -> str:
+def _strip_quotes(word: str) -> str:
     word = word.strip()
     return word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "\"'`" else word
 

@@ -44,7 +44,7 @@ def used_columns(question: Enquiry) -> tuple[str, ...]:
 
 
 def compute_answers(question: Enquiry, schema: Schema, table: SampledTable, rows: float) -> Floats:
-    """Return the numbers asked for; NaN where one is not defined.
+    """Return the numbers of the question; NaN where one is not defined.
 
     Missing values are left out, except in shares, where they count as rows. `rows` is the number of rows that the table
     represents.
@@ -85,10 +85,10 @@ def _numbers(question: Enquiry, schema: Schema, table: SampledTable, kept: Mask,
     whole = kept & ~np.isnan(sum(numbers))
     if question.statistic == "total":
         return np.array([rows * numbers[0][whole].sum() / len(kept)])
-    return np.array([_statistic(question, [x[whole] for x in numbers])])
+    return np.array([_compute_statistic(question, [x[whole] for x in numbers])])
 
 
-def _statistic(question: Enquiry, numbers: Sequence[Floats]) -> float:
+def _compute_statistic(question: Enquiry, numbers: Sequence[Floats]) -> float:
     x = numbers[0]
     if len(x) < (3 if question.statistic == "correlation" else 1):
         return np.nan
@@ -147,7 +147,7 @@ def _coefficients(design: Floats, outcome: Floats, linear: bool) -> Floats:
     # Numbers far from 0 would make the normal equations ill-conditioned: standardize, and turn back.
     centre, scale = design[:, 1:].mean(axis=0) * seen[1:], np.where(seen[1:], design[:, 1:].std(axis=0), 1.0)
     scaled = np.column_stack([np.ones(len(design)), (design[:, 1:] - centre) / scale])[:, seen]
-    fitted = _least_squares(scaled, outcome) if linear else _logistic(scaled, outcome)
+    fitted = _solve_least_squares(scaled, outcome) if linear else _logistic(scaled, outcome)
     if fitted is not None:
         found[seen] = fitted
         found[1:] /= scale
@@ -170,7 +170,7 @@ def _outcome(question: Enquiry, schema: Schema, table: SampledTable) -> Floats:
     return np.where(unknown, np.nan, values.data == one)
 
 
-def _least_squares(design: Floats, outcome: Floats) -> Floats | None:
+def _solve_least_squares(design: Floats, outcome: Floats) -> Floats | None:
     found, _, rank, _ = np.linalg.lstsq(design, outcome, rcond=None)
     return np.asarray(found, dtype=np.float64) if rank == design.shape[1] else None
 

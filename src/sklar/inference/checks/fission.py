@@ -100,14 +100,15 @@ def split_noise(
     fit: list[Recorded] = []
     score: list[Recorded] = []
     for step in recorded:
-        halves = [_split(one, rng) if _is_table(one, single) else None for one in step.releases]
+        halves = [_split(one, rng) if _is_counts_of(one, single) else None for one in step.releases]
         both = [(one, one) if half is None else half for one, half in zip(step.releases, halves, strict=True)]
         fit.append(replace(step, releases=tuple(a for a, _ in both)))
         score.append(replace(step, releases=tuple(b for _, b in both)))
     return tuple(fit), tuple(score)
 
 
-def _is_table(release: Release, single: bool) -> bool:
+def _is_counts_of(release: Release, single: bool) -> bool:
+    """Return whether a release is a table of counts: of one column if `single`, of several otherwise."""
     if not isinstance(release, Measurement) or not isinstance(release.query, Counts | PairCounts | Interaction):
         return False
     return (len(release.query.columns) == 1 and not isinstance(release.query, PairCounts)) == single

@@ -40,7 +40,7 @@ MIN_SAMPLING_VARIANCE = 1.0
 MAX_MARGIN_SHIFT = 0.1
 """A table contradicts the model if the model's share in a cell differs by more than this from the margin estimated from
 the measurements. Rows follow the margins except for rounding and rules between columns, which change shares by a few
-hundredths at most; a shift of 0.2 is then detected whatever the noise."""
+hundredths at most; a shift of 0.2 is then detected at any noise."""
 CHERNOFF_TILTS = np.geomspace(0.05, 4.0, 48)
 """Values of u for Chernoff's bound, in units of the best one for a Gaussian; a finer grid lowers a p-value of 1e-6 by
 less than a tenth."""
@@ -133,14 +133,14 @@ def rows_behind(fitted: Fitted, tables: Sequence[Measurement]) -> list[RowCount]
     linked, public = isinstance(fitted.model, LinkedModel), fitted.setting.rows
     measured: dict[str, list[Measurement]] = {}
     for table in all_tables(fitted.measurements):
-        measured.setdefault(_view_of(table) if linked else "", []).append(table)
+        measured.setdefault(_get_view(table) if linked else "", []).append(table)
     rows = [fitted.rows_behind(table.query.columns) for table in tables]
     sigma = {view: estimate_row_count(own, "", None if linked else public).sigma for view, own in measured.items()}
-    errors = [sigma[_view_of(table) if linked else ""] for table in tables]
+    errors = [sigma[_get_view(table) if linked else ""] for table in tables]
     return [RowCount(rows=n, sigma=min(error, n)) for n, error in zip(rows, errors, strict=True)]
 
 
-def _view_of(table: Measurement) -> str:
+def _get_view(table: Measurement) -> str:
     return table.query.columns[0].partition(": ")[0]
 
 

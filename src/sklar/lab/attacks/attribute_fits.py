@@ -40,10 +40,19 @@ BASELINE_TABLES = 10
 """Tables per game on which the baseline (a shuffled sensitive column) is regressed: more reduce its variance and cost
 time."""
 TITLES = {
-    "mab": ("mean absolute coefficient (MAB)", "How much the other columns say about it; the intercept is left out."),
-    "wcab": ("greatest absolute coefficient (WCAB)", "Of all tables; the interval is the range over games."),
-    "mr2": ("mean adjusted R2 (MR2)", "Share of its variance that the other columns explain."),
-    "mse": ("mean squared error of guesses (MSE)", "About the targets, in units of its variance."),
+    "mab": (
+        "mean absolute coefficient (MAB)",
+        "How much the other columns reveal about the sensitive column; the intercept is left out.",
+    ),
+    "wcab": (
+        "greatest absolute coefficient (WCAB)",
+        "The largest coefficient in all tables; the interval is the range over games.",
+    ),
+    "mr2": ("mean adjusted R2 (MR2)", "Share of the variance of the sensitive column that the other columns explain."),
+    "mse": (
+        "mean squared error of guesses (MSE)",
+        "Error of guesses about the targets, in units of the variance of the sensitive column.",
+    ),
 }
 
 

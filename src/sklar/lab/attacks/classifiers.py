@@ -31,7 +31,7 @@ MAX_STANDARD_SCORE = 50.0
 HISTOGRAM_CELLS = 25
 """Cells of a numeric column in histograms: more show finer changes, and more of them by chance."""
 MAX_CORRELATED_LABELS = 8
-"""Labels of a column whose indicators are correlated, at most: the number of features grows with its square."""
+"""Maximum labels of a column whose indicators are correlated: the number of features grows with its square."""
 CLASSIFIERS = ("forest", "plain-forest", "logistic", "neighbors", "svc")
 CLOSEST = "closest"
 TABLE_FEATURES = ("naive", "histogram", "correlation")
@@ -97,14 +97,14 @@ def table_features(table: ExactTable, tables: int, grid: CoarseGrid, layout: Des
     ordered = [name for name in table.names if name not in layout.shown]
     values = [_impute_means(ordered_values(table, name)[: size * tables].reshape(tables, size)) for name in ordered]
     codes = {name: table.codes[name][: size * tables].reshape(tables, size) for name in table.names}
-    shares = {name: _cell_shares(grid.lookups[name][codes[name]], grid.sizes[name]) for name in table.names}
+    shares = {name: _compute_cell_shares(grid.lookups[name][codes[name]], grid.sizes[name]) for name in table.names}
     naive = [f for x in values for f in (x.mean(axis=1), np.median(x, axis=1), x.var(axis=1))]
     for name in layout.shown:
         naive += [(shares[name] > 0).sum(axis=1), shares[name].argmax(axis=1), shares[name].max(axis=1)]
     return {
         "naive": np.stack([np.asarray(x, dtype=np.float64) for x in naive], axis=1),
         "histogram": np.concatenate([shares[name] for name in table.names], axis=1),
-        "correlation": _correlations(values, codes, layout),
+        "correlation": _compute_correlations(values, codes, layout),
     }
 
 
@@ -132,13 +132,13 @@ def _impute_means(values: Floats) -> Floats:
     return np.where(null, np.where(null, 0.0, values).sum(axis=1, keepdims=True) / known, values)
 
 
-def _cell_shares(cells: Ints, size: int) -> Floats:
+def _compute_cell_shares(cells: Ints, size: int) -> Floats:
     tables, rows = cells.shape
     flat = (cells + np.arange(tables)[:, None] * size).ravel()
     return np.bincount(flat, minlength=tables * size).reshape(tables, size) / rows
 
 
-def _correlations(values: list[Floats], codes: dict[str, Ints], layout: DesignLayout) -> Floats:
+def _compute_correlations(values: list[Floats], codes: dict[str, Ints], layout: DesignLayout) -> Floats:
     labels = [(name, code) for name, shown in layout.shown.items() for code in shown[:MAX_CORRELATED_LABELS]]
     columns = [*values, *((codes[name] == code).astype(float) for name, code in labels)]
     if len(columns) < 2:

@@ -157,9 +157,9 @@ def _score_by_hamming(tables: Attacked, shown: list[ExactTable], games: Games, c
     steps = np.arange(release.columns + 1) / release.columns
     nearest = [steps[(histogram > 0).argmax(axis=1)] for histogram in histograms]
     weights = -np.log(steps + LOG_OFFSET)
-    out = _empty_scores(games)
+    out = _make_empty_scores(games)
     for g, pair in enumerate(games.positions):
-        inside = steps <= _median_distance(nearest, pair)
+        inside = steps <= _compute_median_distance(nearest, pair)
         for side, rows in enumerate(pair):
             within = histograms[side][rows] * inside
             out["count"][side][g] = within.sum(axis=1)
@@ -171,12 +171,12 @@ def _score_by_euclidean(tables: Attacked, shown: list[ExactTable], games: Games)
     release, *rest = row_points(tables.real, [tables.synthetic, *shown])
     nearest = [nearest_points(targets, release)[0] for targets in rest]
     positions = games.positions
-    radii = np.array([_median_distance(nearest, pair) for pair in positions])
+    radii = np.array([_compute_median_distance(nearest, pair) for pair in positions])
     order = np.argsort(radii, kind="stable")
     scale = bound_diameter([release, *rest])
     found = [within_radii(targets, release, radii[order], scale, LOG_OFFSET) for targets in rest]
     at = np.argsort(order)
-    out = _empty_scores(games)
+    out = _make_empty_scores(games)
     for g, pair in enumerate(positions):
         for side, rows in enumerate(pair):
             counts, logs = found[side]
@@ -184,11 +184,11 @@ def _score_by_euclidean(tables: Attacked, shown: list[ExactTable], games: Games)
     return out
 
 
-def _median_distance(nearest: list[Floats], pair: tuple[Ints, Ints]) -> float:
+def _compute_median_distance(nearest: list[Floats], pair: tuple[Ints, Ints]) -> float:
     return float(np.median(np.concatenate([near[rows] for near, rows in zip(nearest, pair, strict=True)])))
 
 
-def _empty_scores(games: Games) -> Scores:
+def _make_empty_scores(games: Games) -> Scores:
     return {name: (np.empty(games.members.shape), np.empty(games.others.shape)) for name in STATISTICS}
 
 
@@ -237,30 +237,30 @@ def _count_copies(tables: Attacked) -> tuple[Number, Number]:
     blind = np.unique(row_keys(shuffle_columns(tables.synthetic, tables.synthetic.names, tables.rng)))
     mine, others = row_keys(tables.real), tables.control(row_keys)
     # Rows that occur once among real and hold-out rows together: by chance, both kinds are copied equally often.
-    lone = _single_keys(mine) if others is None else np.setdiff1d(_single_keys(mine), others)
-    lone_others = None if others is None else np.setdiff1d(_single_keys(others), mine)
+    lone = _find_single_keys(mine) if others is None else np.setdiff1d(_find_single_keys(mine), others)
+    lone_others = None if others is None else np.setdiff1d(_find_single_keys(others), mine)
     return (
         Number(
             name="exact_copies", title="share of real rows that are in the synthetic table",
             says="Two rows are equal if all columns are equal on the public grid.",
-            attack=_share_in(release, mine), baseline=_share_in(blind, mine),
-            control=None if others is None else _share_in(release, others), trials=len(mine),
+            attack=_estimate_share_in(release, mine), baseline=_estimate_share_in(blind, mine),
+            control=None if others is None else _estimate_share_in(release, others), trials=len(mine),
         ),
         Number(
-            name="lone_copies", title="share of real rows without a twin that are in the synthetic table",
+            name="lone_copies", title="share of unique real rows that are in the synthetic table",
             says="Only rows that occur once among real and hold-out rows; the control is such rows of the hold-out.",
-            attack=_share_in(release, lone), baseline=_share_in(blind, lone),
-            control=None if lone_others is None else _share_in(release, lone_others), trials=len(lone),
+            attack=_estimate_share_in(release, lone), baseline=_estimate_share_in(blind, lone),
+            control=None if lone_others is None else _estimate_share_in(release, lone_others), trials=len(lone),
         ),
     )  # fmt: skip
 
 
-def _single_keys(keys: Keys) -> Keys:
+def _find_single_keys(keys: Keys) -> Keys:
     values, counts = np.unique(keys, return_counts=True)
     return values[counts == 1]
 
 
-def _share_in(release: Keys, keys: Keys) -> Estimate:
+def _estimate_share_in(release: Keys, keys: Keys) -> Estimate:
     return clopper_pearson(int(np.isin(keys, release).sum()), len(keys))
 
 

@@ -89,12 +89,12 @@ def row_points(real: ExactTable, tables: Sequence[ExactTable], names: Sequence[s
     ordered = [name for name in chosen if real.schema[name].ordered]
     labels = [name for name in chosen if not real.schema[name].ordered]
     return [
-        RowPoints(numbers=_scaled_numbers(real, table, ordered), labels=_pack(_label_codes(table, labels)))
+        RowPoints(numbers=_scale_numbers(real, table, ordered), labels=_pack(_label_codes(table, labels)))
         for table in tables
     ]
 
 
-def _scaled_numbers(real: ExactTable, table: ExactTable, names: Sequence[str]) -> Floats:
+def _scale_numbers(real: ExactTable, table: ExactTable, names: Sequence[str]) -> Floats:
     columns = [np.empty((table.rows, 0))]
     for name in names:
         scaled = standardize(ordered_values(real, name), ordered_values(table, name), MAX_STANDARD_DEVIATIONS)

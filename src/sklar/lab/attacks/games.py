@@ -75,7 +75,7 @@ class FunctionGenerator:
         return replace(self, table=table)
 
     def generate(self, level: str, rows: int, seed: int) -> Any:
-        """Call the function."""
+        """Draw synthetic rows by calling the given function."""
         return self.function(self.table, rows, seed)
 
 
@@ -255,7 +255,7 @@ def run_parts(
     game: Any, play: Play, parts: Sequence[str], folder: Path, *, workers: int, done: Progress, what: str
 ) -> None:
     """Play all parts that are not in the folder yet, and report progress with the remaining time."""
-    left = [part for part in parts if not _part_path(folder, part).exists()]
+    left = [part for part in parts if not _make_part_path(folder, part).exists()]
     started, total = time.monotonic(), len(parts)
 
     def report(finished: int) -> None:
@@ -274,14 +274,14 @@ def run_parts(
 
 def save_part(folder: Path, part: str, arrays: Arrays) -> None:
     """Save a finished part atomically."""
-    with atomic_file(_part_path(folder, part), mode=0o600) as file:
+    with atomic_file(_make_part_path(folder, part), mode=0o600) as file:
         # Numbers only, so nothing is pickled; older numpy would read allow_pickle as the name of an array.
         np.savez(file, **dict(arrays))  # pyright: ignore[reportArgumentType]
 
 
 def load_part(folder: Path, part: str) -> Arrays:
     """Load a finished part."""
-    with np.load(_part_path(folder, part), allow_pickle=False) as found:
+    with np.load(_make_part_path(folder, part), allow_pickle=False) as found:
         return {name: found[name] for name in found.files}
 
 
@@ -323,5 +323,5 @@ def _play_and_save(play: Play, folder: Path, part: str) -> None:
     save_part(folder, part, play(_game, part))
 
 
-def _part_path(folder: Path, part: str) -> Path:
+def _make_part_path(folder: Path, part: str) -> Path:
     return folder / f"{part}.npz"

@@ -68,7 +68,7 @@ def design_layout(real: ExactTable) -> DesignLayout:
 
 def make_predictors(table: ExactTable, layout: DesignLayout, sensitive: str) -> Floats:
     """Return all columns but the sensitive one as numbers: null is the mean of the table, labels are indicators."""
-    blocks = [_column(table, layout, name) for name in layout.names if name != sensitive]
+    blocks = [_make_column(table, layout, name) for name in layout.names if name != sensitive]
     return np.concatenate(blocks, axis=1) if blocks else np.empty((table.rows, 0))
 
 
@@ -105,7 +105,7 @@ def regress_on_table(table: ExactTable, layout: DesignLayout, sensitive: str) ->
     return regress(standardize_columns(x), standardize_columns(y))
 
 
-def _column(table: ExactTable, layout: DesignLayout, name: str) -> Floats:
+def _make_column(table: ExactTable, layout: DesignLayout, name: str) -> Floats:
     if name in layout.shown:
         return make_indicators(table, name, layout.shown[name])
     return impute_mean(ordered_values(table, name))[:, None]
@@ -143,12 +143,12 @@ def _bootstrap_measures(
     """Estimate the measures on the table, with standard errors from bootstraps of its rows."""
     x, y = make_predictors(table, layout, name), impute_mean(ordered_values(table, name))
     picked = (rng.integers(len(y), size=len(y)) for _ in range(bootstraps))
-    spread = np.array([_measures(x[rows], y[rows]) for rows in picked]).std(axis=0, ddof=1)
-    whole = zip(MEASURES, _measures(x, y), spread, strict=True)
+    spread = np.array([_compute_measures(x[rows], y[rows]) for rows in picked]).std(axis=0, ddof=1)
+    whole = zip(MEASURES, _compute_measures(x, y), spread, strict=True)
     return {key: normal_interval(value, float(error)) for key, value, error in whole}
 
 
-def _measures(x: Floats, y: Floats) -> tuple[float, float, float]:
+def _compute_measures(x: Floats, y: Floats) -> tuple[float, float, float]:
     fit = regress(standardize_columns(x), standardize_columns(y))
     size = np.abs(fit.coefficients)
     return float(size.mean()), float(size.max()), fit.adjusted

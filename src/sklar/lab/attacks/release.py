@@ -185,11 +185,11 @@ def require_option(kind: str, name: str, value: Any) -> None:
         raise UsageError(f"{name} must be {check[1]}; found {value!r}.")
 
 
-def _whole(least: int) -> Check:
+def _require_whole(least: int) -> Check:
     return lambda value: is_whole(value, least), f"a whole number of at least {least}"
 
 
-def _number(low: float, high: float, words: str) -> Check:
+def _require_number(low: float, high: float, words: str) -> Check:
     return lambda value: is_number(value) and low < float(value) < high, words
 
 
@@ -205,21 +205,22 @@ def _is(*kinds: type) -> Callable[[Any], bool]:
 
 TEXT: Check = (_is(str), "a word")
 NAMES: Check = (lambda value: isinstance(value, str) or _is_list_of(_is(str))(value), "a name or a list of names")
-ROW_NUMBERS: Check = (_is_list_of(lambda x: is_whole(x, 0)), "a list of rows, as [3, 17]")
+ROW_NUMBERS: Check = (_is_list_of(lambda x: is_whole(x, 0)), "a list of rows, such as [3, 17]")
 CHECKS: dict[str, Check] = {
-    "seed": _whole(0), "iterations": _whole(1), "cells": _whole(2), "guesses": _whole(1), "bootstraps": _whole(2),
-    "random_targets": _whole(0), "workers": _whole(1), "targets": _whole(1), "shadow.targets": ROW_NUMBERS,
-    "published": (_is(bool), "True or False"),
-    "attribute.targets": ROW_NUMBERS, "distance": TEXT, "profile": TEXT, "classifier": TEXT, "sensitive": NAMES,
-    "features": NAMES, "singling-out.columns": _whole(1),
+    "seed": _require_whole(0), "iterations": _require_whole(1), "cells": _require_whole(2),
+    "guesses": _require_whole(1), "bootstraps": _require_whole(2), "random_targets": _require_whole(0),
+    "workers": _require_whole(1), "targets": _require_whole(1), "shadow.targets": ROW_NUMBERS,
+    "published": (_is(bool), "True or False"), "attribute.targets": ROW_NUMBERS,
+    "distance": TEXT, "profile": TEXT, "classifier": TEXT, "sensitive": NAMES,
+    "features": NAMES, "singling-out.columns": _require_whole(1),
     "linkability.columns": (
         lambda value: _is_list_of(_is_list_of(_is(str)))(value) and len(list(value)) == 2, "two lists of columns"
     ),
-    "tolerance": _number(0.0, 1.0, "a number between 0 and 1"),
-    "epsilon": _number(0.0, math.inf, "a number above 0"),
-    "changes": (_is(Mapping), "parameters of the profile by name, as {'iterations': 5}"),
-    "settings": (_is(Mapping), "settings of the method by name, as {'epsilon': 1.0}"),
-    "levels": (_is_list_of(lambda x: is_whole(x, 1)), "a list of truncation levels, as [1, 5, 10]"),
+    "tolerance": _require_number(0.0, 1.0, "a number between 0 and 1"),
+    "epsilon": _require_number(0.0, math.inf, "a number above 0"),
+    "changes": (_is(Mapping), "parameters of the profile by name, such as {'iterations': 5}"),
+    "settings": (_is(Mapping), "settings of the method by name, such as {'epsilon': 1.0}"),
+    "levels": (_is_list_of(lambda x: is_whole(x, 1)), "a list of truncation levels, such as [1, 5, 10]"),
     "state": (_is(str, PathLike), "the path of a folder"),
 }  # fmt: skip
 """Checks of option values by option, or by attack and option where attacks differ."""

@@ -155,9 +155,9 @@ class AttackResult:
             for n in self.numbers
         ]
         headings = ("number", "attack", "control", "without the release", "ideal", "worse")
-        notes = notebook.bullets((*self.verdict, *(f"Not measured: {text}" for text in self.missing)))
-        return notebook.card(
-            self.title, notebook.paragraph(NOTICE), notes, notebook.table(headings, rows) if rows else ""
+        notes = notebook.make_bullets((*self.verdict, *(f"Not measured: {text}" for text in self.missing)))
+        return notebook.make_card(
+            self.title, notebook.make_paragraph(NOTICE), notes, notebook.make_table(headings, rows) if rows else ""
         )
 
 

@@ -27,7 +27,8 @@ from sklar.lab.intervals import Estimate, clopper_pearson, exact_estimate
 from sklar.lab.tables.table import ExactTable, ordered_values
 
 MAX_TESTED_ROWS = 20_000
-"""Rows on which guesses are tried, at most: time grows with it, and in more rows a rule fits more of them."""
+"""Maximum number of rows on which guesses are tested. Time grows with it, and in more rows fewer rules fit one
+alone."""
 TRIES_PER_GUESS = 30
 """Rules tried for each guess wanted: more find more guesses where few rules fit one row, and take more time."""
 NO_HOLDOUT = (
@@ -114,14 +115,14 @@ def _estimate_success(table: ExactTable, rules: Sequence[Rule]) -> Estimate:
 
 def _find_joint_rules(release: ExactTable, guesses: int, columns: int, rng: np.random.Generator) -> list[Rule]:
     ordered = [name for name in release.names if release.schema[name].ordered]
-    medians = {name: _median(release, name) for name in ordered}
+    medians = {name: _compute_median(release, name) for name in ordered}
     found: dict[Rule, None] = {}
     for _ in range(TRIES_PER_GUESS * guesses):
         if len(found) >= guesses:
             break
         row = int(rng.integers(release.rows))
         names = rng.choice(len(release.names), columns, replace=False)
-        rule = tuple(_term(release, release.names[i], row, medians) for i in sorted(names))
+        rule = tuple(_make_term(release, release.names[i], row, medians) for i in sorted(names))
         if int(match_rule(release, rule).sum()) == 1:
             found[rule] = None
     return list(found)
@@ -143,7 +144,7 @@ def _find_column_rules(release: ExactTable, guesses: int, rng: np.random.Generat
     return [rules[i] for i in rng.permutation(len(rules))[:guesses]]
 
 
-def _term(release: ExactTable, name: str, row: int, medians: dict[str, float]) -> Term:
+def _make_term(release: ExactTable, name: str, row: int, medians: dict[str, float]) -> Term:
     if name not in medians:
         return Term(column=name, sign=0, value=float(release.codes[name][row]))
     value = float(ordered_values(release, name)[row])
@@ -159,7 +160,7 @@ def _random_term(table: ExactTable, term: Term, rng: np.random.Generator) -> Ter
     return replace(term, value=float(rng.uniform(float(starts[0]), float(starts[-1]))))
 
 
-def _median(table: ExactTable, name: str) -> float:
+def _compute_median(table: ExactTable, name: str) -> float:
     values = ordered_values(table, name)
     return 0.0 if np.isnan(values).all() else float(np.nanmedian(values))
 

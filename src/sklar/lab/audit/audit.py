@@ -35,7 +35,7 @@ from sklar.lab.intervals import Estimate, hedges_difference, student_quantile, s
 from sklar.methods.registry import find_method
 from sklar.notebook import notebook_bar
 from sklar.pipeline.fit.request import DEFAULT_DELTA, fit_request
-from sklar.pipeline.fit.run import releases
+from sklar.pipeline.fit.run import run_for_releases
 from sklar.pipeline.model import Model
 from sklar.release.measurements import Recorded
 from sklar.sample.rng import generator
@@ -83,7 +83,7 @@ class PairAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        facts = {**asdict(self), "visible_epsilon": _finite_or_none(self.visible), "faults": list(self.faults)}
+        facts = {**asdict(self), "visible_epsilon": _drop_infinite(self.visible), "faults": list(self.faults)}
         del facts["visible"]
         return facts
 
@@ -147,12 +147,12 @@ class Audit:
         """Return plain data for JSON."""
         return {
             **asdict(self), "label": LABEL, "passed": self.passed, "verdict": self.verdict,
-            "epsilon_low": self.epsilon_low, "visible_epsilon": _finite_or_none(self.visible),
+            "epsilon_low": self.epsilon_low, "visible_epsilon": _drop_infinite(self.visible),
             "pairs": [pair.to_dict() for pair in self.pairs], "faults": list(self.faults),
         }  # fmt: skip
 
 
-def _finite_or_none(value: float) -> float | None:
+def _drop_infinite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
@@ -228,7 +228,7 @@ def _partial_fits(schema: Schema, settings: Mapping[str, Any]) -> Source:
     settings = {"read": ReadOptions(threads=1), **settings}  # starting threads takes longer than reading a few rows
 
     def run(table: Any) -> Sequence[Recorded]:
-        found = releases(fit_request(table, schema, **settings), last[0] if last else None)
+        found = run_for_releases(fit_request(table, schema, **settings), last[0] if last else None)
         last[:] = last or [found[-1].label]
         return found
 

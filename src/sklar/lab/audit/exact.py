@@ -34,7 +34,7 @@ def exact_values(query: Query, codes: Codes) -> Floats | None:
         shape = query.shape
         groups = [partition[codes[name]] for name, partition in zip(query.columns, query.partitions, strict=True)]
         pairs = combinations(range(len(shape)), 2)
-        return np.concatenate([_counts([groups[a], groups[b]], [shape[a], shape[b]]) for a, b in pairs])
+        return np.concatenate([_count_cells([groups[a], groups[b]], [shape[a], shape[b]]) for a, b in pairs])
     if isinstance(query, Counts | Interaction):
         values = table_counts(query, codes).reshape(query.shape)
         for axis, size in enumerate(query.shape if isinstance(query, Interaction) else ()):
@@ -46,10 +46,10 @@ def exact_values(query: Query, codes: Codes) -> Floats | None:
 def table_counts(query: Partitioned, codes: Codes) -> Floats:
     """Count the rows in each cell of a table."""
     groups = [partition[codes[name]] for name, partition in zip(query.columns, query.partitions, strict=True)]
-    return _counts(groups, query.shape)
+    return _count_cells(groups, query.shape)
 
 
-def _counts(groups: Sequence[npt.NDArray[Any]], shape: Sequence[int]) -> Floats:
+def _count_cells(groups: Sequence[npt.NDArray[Any]], shape: Sequence[int]) -> Floats:
     cells = np.ravel_multi_index(tuple(group.astype(np.int64) for group in groups), tuple(shape))
     return np.bincount(cells, minlength=int(np.prod(shape))).astype(np.float64)
 
@@ -63,11 +63,11 @@ def exact_sums(feature: SumsQuery, codes: Codes) -> Floats | None:
     """Return the vector of a feature in whole units of its resolution; None if it is not implemented."""
     match feature:
         case StarSums():
-            return _star_sums(feature, codes)
+            return _compute_star_sums(feature, codes)
         case PairSums():
-            return _pair_sums(feature, codes)
+            return _compute_pair_sums(feature, codes)
         case Coefficients():
-            return _coefficients(feature, codes)
+            return _compute_coefficients(feature, codes)
         case Agreements():
             pairs = zip(feature.first, feature.second, strict=True)
             return np.array([float(np.sum(codes[a] == codes[b])) for a, b in pairs])
@@ -99,7 +99,7 @@ def _weights(contrasts: Contrasts | None, codes: Codes) -> Floats:
     return np.array([lookup[codes[contrasts.column]] for lookup in contrasts.lookups], dtype=np.float64)
 
 
-def _star_sums(feature: StarSums, codes: Codes) -> Floats:
+def _compute_star_sums(feature: StarSums, codes: Codes) -> Floats:
     weights = _weights(feature.contrasts, codes)
     parts = [weights @ _points(feature.scores, codes)] if feature.scores.count else []
     for name, levels, count in zip(feature.nominal, feature.levels, feature.level_counts, strict=True):
@@ -107,13 +107,13 @@ def _star_sums(feature: StarSums, codes: Codes) -> Floats:
     return np.concatenate(parts, axis=1).ravel()
 
 
-def _pair_sums(feature: PairSums, codes: Codes) -> Floats:
+def _compute_pair_sums(feature: PairSums, codes: Codes) -> Floats:
     points = _points(feature.scores, codes)
     upper = np.triu_indices(feature.scores.count, 1)
     return np.concatenate([((points.T * line) @ points)[upper] for line in _weights(feature.contrasts, codes)])
 
 
-def _coefficients(feature: Coefficients, codes: Codes) -> Floats:
+def _compute_coefficients(feature: Coefficients, codes: Codes) -> Floats:
     counts = np.bincount(feature.lookup[codes[feature.column]], minlength=feature.bins).astype(np.float64)
     if feature.basis == "cosine":
         frequency, place = np.arange(feature.kept)[:, None], np.arange(feature.bins) + 0.5

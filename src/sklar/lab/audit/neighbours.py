@@ -76,7 +76,7 @@ def neighbour_pairs(
 
 
 def _make_pair(name: str, base: Sequence[Row], other: Sequence[Row], schema: Schema) -> NeighbourPair:
-    by, codes = coordinates(schema), (dict(_codes(_make_table(base))), dict(_codes(_make_table(other))))
+    by, codes = coordinates(schema), (dict(_read_codes(_make_table(base))), dict(_read_codes(_make_table(other))))
     if schema.person is None:
         return NeighbourPair(name=name, one=_make_table(base), other=_make_table(other), codes=codes)
     used = schema.person.bound
@@ -98,7 +98,7 @@ def _make_table(rows: Sequence[Row], keys: Sequence[int] | None = None) -> Any:
     return pa.table(columns if keys is None else {KEY: list(keys), **columns})
 
 
-def _codes(table: Any) -> Codes:
+def _read_codes(table: Any) -> Codes:
     from sklar.lab.tables.reading import read_table
 
     return read_table(table, SCHEMA, generator(0), role="audit").codes

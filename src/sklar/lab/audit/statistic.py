@@ -87,7 +87,7 @@ def summarize_fit(
                 more = choice_terms(one, other, scale_of_choice, release.indices)
                 ratio, information = ratio + more[0], information + more[1]
             elif isinstance(release, Measurement):
-                values, noise = _whole_numbers(release)
+                values, noise = _scale_to_integers(release)
                 laplace |= noise.kind == "laplace"
                 parts.append(values.tobytes())
                 exact = [exact_values(release.query, codes) for codes in tables]
@@ -107,7 +107,7 @@ def summarize_fit(
     )  # fmt: skip
 
 
-def _whole_numbers(release: Measurement) -> tuple[Floats, Noise]:
+def _scale_to_integers(release: Measurement) -> tuple[Floats, Noise]:
     """Return the values of a measurement in whole units, and their noise."""
     noise = Noise(kind=release.noise.kind, scale=release.noise.scale / release.resolution)
     return np.rint(release.values.ravel() / release.resolution), noise

@@ -54,7 +54,7 @@ def prepare_columns(
     smoothed margins, unordered labels are sorted by the mean rank of the response (by decreasing frequency without
     one), so that neighbours on the axis are similar.
     """
-    response = None if target is None else mid_ranks(_values_with_nulls_last(table, target))
+    response = None if target is None else mid_ranks(_put_nulls_last(table, target))
     margins = tuple(column_margin(table.schema, name, table.codes[name], how) for name in names)
     places = null_places(table, names)
     discrete = np.array([is_discrete(table, name, how) for name in names], dtype=bool)
@@ -94,7 +94,7 @@ def null_places(table: ExactTable, names: tuple[str, ...]) -> dict[str, float]:
     nullable = [name for name in names if name in table.numbers and np.isnan(table.numbers[name]).any()]
     if not nullable:
         return {}
-    others = [_values_with_nulls_last(table, name) for name in names if name not in nullable]
+    others = [_put_nulls_last(table, name) for name in names if name not in nullable]
     ranks = [mid_ranks(values) / (table.rows + 1) - 0.5 for values in others]
     return {name: _null_place(table.numbers[name], ranks) for name in nullable}
 
@@ -147,7 +147,7 @@ def _label_order(codes: NDArray[np.integer], mass: Floats, response: Floats | No
     return np.argsort(np.where(counts > 0, sums / np.maximum(counts, 1), np.inf), kind="stable")
 
 
-def _values_with_nulls_last(table: ExactTable, name: str) -> Floats:
+def _put_nulls_last(table: ExactTable, name: str) -> Floats:
     values = np.asarray(table.numbers.get(name, table.codes[name]), dtype=np.float64)
     return np.where(np.isnan(values), np.inf, values)
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 def truncation_levels(model: Model) -> tuple[int, ...]:
     """Return all levels at which the model can be sampled, starting at 1."""
-    return tuple(range(1, _vine_model(model).most + 1))
+    return tuple(range(1, _get_vine_model(model).most + 1))
 
 
 def candidate_levels(model: Model) -> tuple[int, ...]:
     """Return the levels to compare: 1, every fifth, and the highest (Griesbauer et al. 2025)."""
-    most = _vine_model(model).most
+    most = _get_vine_model(model).most
     return tuple(sorted({1, *range(5, most, 5), most}))
 
 
@@ -36,7 +36,7 @@ def at_level(model: Model, level: int, *, drop: bool = False) -> Model:
         level: Number of trees to keep, at least 1.
         drop: Remove the other trees from the model for good, for example from a file for others.
     """
-    cut = _vine_model(model).truncate(level)
+    cut = _get_vine_model(model).truncate(level)
     stored = model._stored  # pyright: ignore[reportPrivateUsage]
     return Model(dataclasses.replace(stored, model=cut.drop_trees() if drop else cut))
 
@@ -88,7 +88,7 @@ def _scale_scores(scores: Mapping[int, float]) -> dict[int, float]:
     return {level: (score - low) / width if width > 0 else 1.0 for level, score in scores.items()}
 
 
-def _vine_model(model: Model) -> VineTable | SplitVineTable:
+def _get_vine_model(model: Model) -> VineTable | SplitVineTable:
     record: Any = model.table_model
     if not hasattr(record, "truncate") or not hasattr(record, "most"):
         raise UsageError(f"a model of method '{model.method}' has no truncation levels; tvine and rvine models have")

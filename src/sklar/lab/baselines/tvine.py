@@ -176,7 +176,7 @@ def measure_associations(
 ) -> dict[str, dict[str, float]]:
     """Compute the association of every sensitive column with every other covariate; 0 where it is not defined."""
     if measure == "phik":
-        return {s: {n: _finite_or_zero(phik_matrix(table, (s, n))[0, 1]) for n in names if n != s} for s in sensitive}
+        return {s: {n: _zero_infinite(phik_matrix(table, (s, n))[0, 1]) for n in names if n != s} for s in sensitive}
     codes, ordered = table.codes, [name for name in names if table.schema[name].ordered]
     values = {n: ordered_values(table, n) if n in ordered else codes[n].astype(np.float64) for n in names}
     pair = {"kendall": _kendall, "spearman": spearman_correlation, "pearson": pearson}[measure]
@@ -185,7 +185,7 @@ def measure_associations(
 
 def _associate_known(pair: Callable[[Floats, Floats], float], left: Floats, right: Floats) -> float:
     known = ~(np.isnan(left) | np.isnan(right))
-    return _finite_or_zero(pair(left[known], right[known])) if known.sum() > 1 else 0.0
+    return _zero_infinite(pair(left[known], right[known])) if known.sum() > 1 else 0.0
 
 
 def _kendall(left: Floats, right: Floats) -> float:
@@ -194,7 +194,7 @@ def _kendall(left: Floats, right: Floats) -> float:
     return 0.0 if np.ptp(left) == 0 or np.ptp(right) == 0 else float(wdm(left, right, "kendall"))
 
 
-def _finite_or_zero(value: float) -> float:
+def _zero_infinite(value: float) -> float:
     return float(value) if np.isfinite(value) else 0.0
 
 
@@ -261,7 +261,7 @@ def fit_split(table: ExactTable, options: TvineOptions, order: Ordering, level: 
         target=names.index(target), shares=shares / shares.sum(), values=tuple(values), parts=tuple(parts), level=level,
         roots=tuple(names.index(name) for name in (target, *reversed(order.names))),
         sensitive=tuple(names.index(name) for name in options.sensitive),
-        first_tau=np.array([_finite_or_zero(kendall_tau(table.codes[n].astype(np.float64), response)) for n in others]),
+        first_tau=np.array([_zero_infinite(kendall_tau(table.codes[n].astype(np.float64), response)) for n in others]),
         rows_estimate=table.total,
     )  # fmt: skip
 

@@ -128,9 +128,9 @@ def compare(
     folds, seed = whole_number(folds, "folds", 2, MAX_FOLDS), seed_entropy(seed)
     chosen, attacked = read_metrics(metrics, target, facts), require_attacks(attacks)
     jobs = whole_number(min(MAX_DEFAULT_JOBS, usable_cores()) if jobs is None else jobs, "jobs", 1, 64)
-    memory = _positive(peer_memory, "peer_memory")
+    memory = _require_positive(peer_memory, "peer_memory")
     limits = Limits(
-        seconds=_positive(peer_timeout, "peer_timeout"), memory=None if memory is None else int(memory * 1e9)
+        seconds=_require_positive(peer_timeout, "peer_timeout"), memory=None if memory is None else int(memory * 1e9)
     )
     if rows is not None:
         whole_number(rows, "rows", 1)
@@ -149,7 +149,7 @@ def compare(
         store.begin(settings.table, plain, source_facts(data))
         write_folds(store, table, plain, settings.table, folds, seed)
         cells = plan_cells(systems, budgets, folds)
-        seconds = _positive(timeout, "timeout")
+        seconds = _require_positive(timeout, "timeout")
         run = _Run(store=store, settings=settings, limits=limits, timeout=seconds, report=report, jobs=jobs)
         found = run.results(cells, retry)
         compared = Compared(
@@ -206,7 +206,7 @@ class _Run:
         )
         for cell, result in results:
             key = cell.key(self.settings)
-            limit = {"time": self._time_limit(cell), "memory": self.limits.memory}.get(result.get("stopped") or "")
+            limit = {"time": self._get_time_limit(cell), "memory": self.limits.memory}.get(result.get("stopped") or "")
             found[key] = {
                 "system": cell.system.name, "epsilon": cell.epsilon, "fold": cell.fold, **result, "limit": limit,
                 "wall_seconds": time.monotonic() - clock, "finished": format_now(),
@@ -217,7 +217,7 @@ class _Run:
             self._report_progress(cell.label, len(plan), missing.values())
         return found
 
-    def _time_limit(self, cell: Cell) -> float | None:
+    def _get_time_limit(self, cell: Cell) -> float | None:
         given = [self.timeout, self.limits.seconds if cell.system.kind == "peer" else None]
         return min((limit for limit in given if limit is not None), default=None)
 
@@ -225,7 +225,7 @@ class _Run:
         """Check whether to repeat a failed cell: on request, or if the limit that stopped it was raised."""
         if known.get("status") == "ok":
             return False
-        allowed = self._time_limit(cell) if known.get("stopped") == "time" else self.limits.memory
+        allowed = self._get_time_limit(cell) if known.get("stopped") == "time" else self.limits.memory
         met = known.get("stopped") and known.get("limit") is not None
         return retry or bool(met and (allowed is None or allowed > known["limit"]))
 
@@ -263,7 +263,7 @@ def _require_budgets(systems: Sequence[System], epsilons: Sequence[float], delta
             raise BudgetError(f"method '{method.name}' needs a delta above 0, such as 1e-9")
 
 
-def _positive(value: float | None, what: str) -> float | None:
+def _require_positive(value: float | None, what: str) -> float | None:
     if value is not None and (isinstance(value, bool) or not math.isfinite(value) or value <= 0):
         raise UsageError(f"{what} must be a number above 0; found {value!r}")
     return None if value is None else float(value)

@@ -94,7 +94,7 @@ def run_peer(
     output = folder / OUTPUT
     words = fill_command(command, {**facts, "output": str(output)})
     clock, before = time.monotonic(), list_children(os.getpid())
-    peer = _start(words, folder)
+    peer = _start_process(words, folder)
     began(peer.pid)
     pump = threading.Thread(target=_keep_messages, args=(peer.stdout, log), daemon=True)
     pump.start()
@@ -110,7 +110,7 @@ def run_peer(
     return PeerRun(output=output, seconds=seconds, peak=peak, promise=_read_promise(folder / PROMISE))
 
 
-def _start(words: list[str], folder: Path) -> subprocess.Popen[bytes]:
+def _start_process(words: list[str], folder: Path) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "TMPDIR": str(folder)}
     environment.pop("PYTHONPATH", None)  # ours would shadow the libraries of its own environment
     try:

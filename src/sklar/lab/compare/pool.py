@@ -57,7 +57,7 @@ class Worker:
         return self._process.stdout.fileno()
 
     def start(self, cell: Cell) -> None:
-        """Start a cell."""
+        """Start work on a cell of the comparison."""
         self.cell, self.began, self._group = cell, time.monotonic(), 0
         self._send(cell=asdict(cell))
 

@@ -185,16 +185,16 @@ class Compared:
         return f"<sklar.Compared: {len(self.systems)} systems, {done} of {len(self.rows)} cells succeeded>"
 
     def _repr_html_(self) -> str:
-        parts = [notebook.paragraph(NOTICE)]
+        parts = [notebook.make_paragraph(NOTICE)]
         for epsilon in self.budgets:
             found = {m.name: {s.system: s for s in self.standings(epsilon, m)} for m in self.measures}
             names = list(dict.fromkeys(name for standing in found.values() for name in standing))
             rows = [(name, *(_format_standing(found[m].get(name)) for m in found)) for name in names]
             headings = ("system", *(f"{m.title} ({m.better} is better)" for m in self.measures))
-            parts.append(notebook.paragraph("without a budget" if epsilon is None else f"epsilon {epsilon:g}"))
-            parts.append(notebook.table(headings, rows))
+            parts.append(notebook.make_paragraph("without a budget" if epsilon is None else f"epsilon {epsilon:g}"))
+            parts.append(notebook.make_table(headings, rows))
         failed = [f"{row.cell.system.name}: {row.result.get('reason')}" for row in self.failures]
-        return notebook.card(repr(self)[1:-1], *parts, notebook.bullets(failed))
+        return notebook.make_card(repr(self)[1:-1], *parts, notebook.make_bullets(failed))
 
     @property
     def failures(self) -> tuple[Row, ...]:
@@ -286,7 +286,7 @@ class Compared:
 
     def lines(self, measure: ComparedMeasure) -> list[tuple[str, list[tuple[float | None, float, float | None]]]]:
         """Return for each system its points (epsilon, mean, half width); without a budget, epsilon is None."""
-        found = [(system.name, list(self._points(system, measure))) for system in self.systems]
+        found = [(system.name, list(self._list_points(system, measure))) for system in self.systems]
         real = list(self.real_values(measure).values())
         return [*found, (TRAINED_ON_REAL, [(None, *estimate_interval(real))])] if real else found
 
@@ -304,7 +304,9 @@ class Compared:
         title = f"{known[measure].title} ({known[measure].better} is better)"
         write_picture(epsilon_chart(title, self.lines(known[measure]), legend=True), path, mode=0o600)
 
-    def _points(self, system: System, measure: ComparedMeasure) -> Iterator[tuple[float | None, float, float | None]]:
+    def _list_points(
+        self, system: System, measure: ComparedMeasure
+    ) -> Iterator[tuple[float | None, float, float | None]]:
         for epsilon in self.epsilons if system.budgeted else (None,):
             values = list(self.values(system, epsilon, measure.name).values())
             if values:
@@ -322,18 +324,18 @@ class Compared:
         first = {name.partition(".")[0]: measures[name] for name in reversed(measures) if "." in name}
         return {
             kind: Tradeoff(
-                points=self._tradeoff_points(measures[useful], risk), utility_title=measures[useful].title,
+                points=self._list_tradeoff_points(measures[useful], risk), utility_title=measures[useful].title,
                 risk_title=risk.title.partition(": ")[2] or risk.title, better_utility=measures[useful].better,
                 better_risk=risk.better,
             )
             for kind, risk in sorted(first.items())
         }  # fmt: skip
 
-    def _tradeoff_points(self, utility: ComparedMeasure, risk: ComparedMeasure) -> tuple[TradeoffPoint, ...]:
+    def _list_tradeoff_points(self, utility: ComparedMeasure, risk: ComparedMeasure) -> tuple[TradeoffPoint, ...]:
         out: list[TradeoffPoint] = []
         for system in self.systems:
-            risks = {epsilon: _with_ends(mean, half) for epsilon, mean, half in self._points(system, risk)}
-            for epsilon, mean, half in self._points(system, utility):
+            risks = {epsilon: _with_ends(mean, half) for epsilon, mean, half in self._list_points(system, risk)}
+            for epsilon, mean, half in self._list_points(system, utility):
                 if epsilon in risks:
                     name = system.name if epsilon is None else f"{system.name}, {epsilon:g}"
                     ends = _with_ends(mean, half)

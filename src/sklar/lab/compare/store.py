@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sklar.errors import OutputError, UsageError
-from sklar.export.atomic import atomic_file, reason, write_bytes
+from sklar.export.atomic import atomic_file, describe_reason, write_bytes
 from sklar.lab.tables.table import ExactTable, as_arrow
 from sklar.portable import open_file, try_lock
 from sklar.sample.rng import substream
@@ -70,7 +70,7 @@ class Store:
             for name in FOLDERS:
                 (self.folder / name).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"cannot use the folder {self.folder}: {reason(error)}.") from None
+            raise OutputError(f"cannot use the folder {self.folder}: {describe_reason(error)}.") from None
 
     def begin(self, table: str, schema: Schema, source: Mapping[str, Any]) -> None:
         """Record the table and schema of the comparison; reject a folder of another one."""

@@ -124,7 +124,7 @@ def draft_schema(
     long = find_long_functions(drafted)
     guesses = {n: guess.with_notes(*across.get(n, ()), *long.get(n, ())) for n, guess in guesses.items()}
     words = sorted({word for one in profiles if isinstance(columns[one.name], Labels) for word in missing_words(one)})
-    return Draft(guesses, _remarks(sampled, set(kinds) - set(guesses), words), person, found)
+    return Draft(guesses, _list_remarks(sampled, set(kinds) - set(guesses), words), person, found)
 
 
 def _correct_by_whole(
@@ -181,7 +181,7 @@ def _read_stated_kinds(sdv: str | PathLike[str] | Mapping[str, Any] | None, tabl
     return kinds_from_sdv(sdv, table) if isinstance(sdv, Mapping) else read_sdv(sdv, table)
 
 
-def _remarks(sampled: SampledRows, absent: set[str], missing: Sequence[str]) -> tuple[str, ...]:
+def _list_remarks(sampled: SampledRows, absent: set[str], missing: Sequence[str]) -> tuple[str, ...]:
     remarks: list[str] = []
     if sampled.is_partial:
         seen, total = sampled.table.num_rows, sampled.total

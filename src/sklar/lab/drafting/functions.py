@@ -43,19 +43,19 @@ class FoundFunction:
 
 def find_label_functions(table: ExactTable, rng: np.random.Generator) -> Iterator[Function]:
     """Find labels and booleans that are a function of another column, the first one that fits."""
-    yield from _tables_of(table, _label_results(table))
+    yield from _find_function_tables(table, _label_results(table))
 
 
 def find_number_functions(table: ExactTable, rng: np.random.Generator) -> Iterator[Function]:
     """Find few whole numbers that are a function of another column, as a quarter is of a month."""
-    yield from _tables_of(table, _number_results(table))
+    yield from _find_function_tables(table, _list_number_results(table))
 
 
 def find_long_functions(table: ExactTable) -> dict[str, list[str]]:
     """Return notes about columns that are functions of too many values to list, by column."""
     notes: dict[str, list[str]] = {}
-    for column in (*_label_results(table), *_number_results(table)):
-        found = {of: function for of in _arguments(table) if (function := _find_function(table, column, of))}
+    for column in (*_label_results(table), *_list_number_results(table)):
+        found = {of: function for of in _list_arguments(table) if (function := _find_function(table, column, of))}
         if found and all(len(function.arguments) > MAX_LABELS for function in found.values()):
             of = min(found, key=lambda name: len(found[name].arguments))
             notes[column] = [
@@ -69,26 +69,26 @@ def _label_results(table: ExactTable) -> list[str]:
     return [name for name in table.names if isinstance(table.schema[name], Labels | Boolean)][:MAX_COLUMNS]
 
 
-def _number_results(table: ExactTable) -> list[str]:
+def _list_number_results(table: ExactTable) -> list[str]:
     numbers = [name for name in table.names if isinstance(table.schema[name], Integer)][:MAX_COLUMNS]
     known = {name: table.numbers[name][~np.isnan(table.numbers[name])] for name in numbers}
     return [name for name in numbers if 2 < len(np.unique(known[name])) <= MAX_FUNCTION_RESULTS]
 
 
-def _arguments(table: ExactTable) -> list[str]:
+def _list_arguments(table: ExactTable) -> list[str]:
     kinds = Labels | Boolean | Integer | Datetime
     return [name for name in table.names if isinstance(table.schema[name], kinds)][:MAX_COLUMNS]
 
 
-def _tables_of(table: ExactTable, columns: list[str]) -> Iterator[Function]:
+def _find_function_tables(table: ExactTable, columns: list[str]) -> Iterator[Function]:
     for column in columns:
-        for of in _arguments(table):
+        for of in _list_arguments(table):
             found = _find_function(table, column, of)
             if found is None or len(found.arguments) > MAX_LABELS:
                 continue
             found = _complete(found, table.schema[of])
             pairs = zip(found.arguments.tolist(), found.results.tolist(), strict=True)
-            result = {_key(table.schema[of], a): _result(table.schema[column], b) for a, b in pairs}
+            result = {_key(table.schema[of], a): _decode_result(table.schema[column], b) for a, b in pairs}
             yield Function(column=column, of=of, table=result, source=FROM_ROWS)
             break
 
@@ -141,7 +141,7 @@ def _key(column: Column, value: int) -> str:
     return key_text(value if isinstance(column, Integer) else value_of_code(column, value))
 
 
-def _result(column: Column, value: int) -> Label:
+def _decode_result(column: Column, value: int) -> Label:
     return value if isinstance(column, Integer) else value_of_code(column, value)
 
 

@@ -36,7 +36,8 @@ MIN_PANEL_PERSONS = 100
 EVEN_PARTS = 8
 """Parts of the sorted values whose mean numbers of rows are compared."""
 MAX_UNEVENNESS = 2.0
-"""Largest ratio of these means among keys: the ends of a count or a measurement are rarer than its middle by far."""
+"""Maximum ratio of the mean counts of parts of a key: the ends of a count or a measurement are far rarer than its
+middle."""
 MAX_CHANCE_SPREAD = 2.0
 """Ratio of variance and mean of the counts, either way, from which on they are not those of an even measurement."""
 MAX_SCALE_END = 366

@@ -56,7 +56,7 @@ def guess_datetime(profile: Profile) -> Guess | None:
         return None
     excuses = list_excuses(profile)
     texts = [v for v in profile.values if not (is_missing_word(v) or v in excuses)]
-    fitting = [form for form in _candidate_formats(profile.name) if _fits(texts, form)]
+    fitting = [form for form in _list_candidate_formats(profile.name) if _fits(texts, form)]
     if not fitting:
         return None
     spaced = (form for form in SPACED if fitting[0] is None and all(_parse(t, form) is not None for t in texts))
@@ -145,7 +145,7 @@ def _find_zone(profile: Profile) -> str | None:
     return zones.pop() if len(zones) == 1 else None
 
 
-def _candidate_formats(name: str) -> list[str | None]:
+def _list_candidate_formats(name: str) -> list[str | None]:
     compact = [COMPACT_DATE] if has_word(name, DATE_WORDS) else []
     return [None, *compact, *(day + time for time in TIMES for day in DATES)]
 

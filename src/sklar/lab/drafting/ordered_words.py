@@ -20,7 +20,7 @@ def guess_ordered_words(profile: Profile) -> Guess | None:
     if profile.form != "text" or profile.distinct > MAX_LABELS:
         return None
     words = [v for v in profile.values if not is_missing_word(v) or _normalize(v) == "none"]
-    for order in (*(_scale_order(scale) for scale in SCALES), _numbered_order, _period_order, band_order):
+    for order in (*(_make_word_order(scale) for scale in SCALES), _numbered_order, _period_order, band_order):
         places = {word: order(_normalize(word)) for word in words}
         if len(set(places.values())) == len(words) >= 3 and None not in places.values():
             return _draft_ordinal(profile, places)
@@ -47,7 +47,7 @@ def _draft_ordinal(profile: Profile, places: dict[str, Any]) -> Guess | None:
     return Guess(column=Ordinal(values, nullable=profile.missing > 0), notes=notes)
 
 
-def _scale_order(scale: str) -> Callable[[str], int | None]:
+def _make_word_order(scale: str) -> Callable[[str], int | None]:
     steps = enumerate(scale.split("|"))
     places = {word.strip(): place for place, words in steps for word in words.split(",")}
     return lambda word: places.get(word, places.get(STEP.sub("", word, count=1)))

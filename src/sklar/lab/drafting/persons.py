@@ -89,10 +89,10 @@ def contains_names(profile: Profile) -> bool:
         return False
     if words & PERSON_NAME_WORDS or (words & NAME_WORDS and words & NAME_PARTS):
         return True
-    if _most(texts, lambda text: TITLED.fullmatch(text) is not None or _has_given_name(text)):
+    if _holds_for_most(texts, lambda text: TITLED.fullmatch(text) is not None or _has_given_name(text)):
         return True
-    whole = words & ROLE_WORDS and _most(texts, lambda text: _is_name(text) and " " in text)
-    return bool(whole) or (bool(words & NAME_WORDS) and _most(texts, _is_name))
+    whole = words & ROLE_WORDS and _holds_for_most(texts, lambda text: _is_name(text) and " " in text)
+    return bool(whole) or (bool(words & NAME_WORDS) and _holds_for_most(texts, _is_name))
 
 
 def _has_given_name(text: str) -> bool:
@@ -108,5 +108,5 @@ def _is_name(text: str) -> bool:
     return CAPITAL.fullmatch(plain) is not None and all(word[0].isupper() for word in plain.split())
 
 
-def _most(texts: list[str], looks: Callable[[str], bool]) -> bool:
+def _holds_for_most(texts: list[str], looks: Callable[[str], bool]) -> bool:
     return sum(looks(text) for text in texts) >= MIN_NAME_SHARE * len(texts)

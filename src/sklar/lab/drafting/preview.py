@@ -32,8 +32,8 @@ from sklar.schema.table import Schema
 NOTICE = "Read from real rows, without noise: for the custodian only."
 EXAMPLES = 3
 """Number of different values that are shown of each column."""
-SEEN = 50
-"""Number of rows among which they are looked for."""
+EXAMPLE_ROWS = 50
+"""Number of first rows from which the examples of a column are taken."""
 BARS = 12
 """Maximum number of bars of a histogram: enough to see its shape in a line of text."""
 
@@ -103,7 +103,7 @@ def _preview_column(table: ExactTable, name: str) -> ColumnPreview:
     null = np.zeros(len(codes), bool) if column.null_code is None else codes == column.null_code
     known = np.flatnonzero(~null)
     return ColumnPreview(
-        examples=tuple(dict.fromkeys(_format_value(table, name, int(row)) for row in known[:SEEN]))[:EXAMPLES],
+        examples=tuple(dict.fromkeys(_format_value(table, name, int(row)) for row in known[:EXAMPLE_ROWS]))[:EXAMPLES],
         bars=_heights(table, name, known),
         missing=round(float(null.mean()), 3),
     )

@@ -56,7 +56,7 @@ def draft_quantity(profile: Profile, numbers: Numbers, real: bool = False) -> Gu
     fits = numbers.whole and INT64_MIN <= numbers.values[0] <= numbers.values[-1] < INT64_MAX
     nullable = sum(int(c) for c in numbers.counts) < profile.rows
     build = _draft_integer if fits and not real else _draft_real
-    return build(profile.name, numbers, nullable).with_notes(*_number_notes(profile, numbers))
+    return build(profile.name, numbers, nullable).with_notes(*_describe_numbers(profile, numbers))
 
 
 def _draft_integer(name: str, numbers: Numbers, nullable: bool) -> Guess:
@@ -72,7 +72,7 @@ def _draft_integer(name: str, numbers: Numbers, nullable: bool) -> Guess:
     facts |= _find_step(numbers)
     column = Integer(int(lower), int(upper), **facts, nullable=nullable)
     how = _describe_bounds(known is not None, ends == (lower, upper))
-    return Guess(column=column, notes=(f"whole numbers from {lower} to {upper}, {how}", *_grid_notes(facts)))
+    return Guess(column=column, notes=(f"whole numbers from {lower} to {upper}, {how}", *_describe_grid(facts)))
 
 
 def _draft_real(name: str, numbers: Numbers, nullable: bool) -> Guess:
@@ -91,7 +91,7 @@ def _draft_real(name: str, numbers: Numbers, nullable: bool) -> Guess:
     facts |= _find_step(numbers) or ({"decimals": decimals} if decimals is not None else {})
     column = Real(float(lower), float(upper), **facts, nullable=nullable)
     how = _describe_bounds(known is not None, (lowest, highest) == (lower, upper))
-    return Guess(column=column, notes=(f"numbers from {lower:,.9g} to {upper:,.9g}, {how}", *_grid_notes(facts)))
+    return Guess(column=column, notes=(f"numbers from {lower:,.9g} to {upper:,.9g}, {how}", *_describe_grid(facts)))
 
 
 def _integer_bounds(numbers: Numbers) -> tuple[int, int]:
@@ -128,7 +128,7 @@ def _describe_bounds(known: bool, exact: bool) -> str:
     return "round numbers at or beyond those of the rows. What range can it have?"
 
 
-def _grid_notes(facts: dict[str, Any]) -> list[str]:
+def _describe_grid(facts: dict[str, Any]) -> list[str]:
     notes: list[str] = []
     if "edges" in facts:
         notes.append(
@@ -143,7 +143,7 @@ def _grid_notes(facts: dict[str, Any]) -> list[str]:
     return notes
 
 
-def _number_notes(profile: Profile, numbers: Numbers) -> list[str]:
+def _describe_numbers(profile: Profile, numbers: Numbers) -> list[str]:
     notes: list[str] = []
     coded = find_sentinels(numbers)
     if coded:

@@ -88,7 +88,7 @@ def _is_filled(table: ExactTable, name: str, *others: str) -> bool:
 
 
 def _is_ordered(table: ExactTable, low: str, high: str, rng: np.random.Generator) -> bool:
-    if not _comparable(table.schema[low], table.schema[high]):
+    if not _can_compare(table.schema[low], table.schema[high]):
         return False
     a, b = table.numbers[low], table.numbers[high]
     both = ~(np.isnan(a) | np.isnan(b))
@@ -144,7 +144,7 @@ def _round_ratio(ratio: float, *, up: bool) -> float:
     return float(f"{unit * (np.ceil(steps - RELATIVE_TOLERANCE) if up else np.floor(steps + RELATIVE_TOLERANCE)):.2g}")
 
 
-def _comparable(one: Column, two: Column) -> bool:
+def _can_compare(one: Column, two: Column) -> bool:
     if isinstance(one, Datetime) or isinstance(two, Datetime):
         return isinstance(one, Datetime) and isinstance(two, Datetime) and one.resolution == two.resolution
     return True
@@ -244,12 +244,12 @@ def _find_sums(table: ExactTable, rng: np.random.Generator) -> Iterator[Rule]:
         if not equal.any():
             continue
         total = table.numbers[one] + table.numbers[two]
-        whole = next((names[k] for k in np.flatnonzero(equal) if _equal(table.numbers[names[k]], total)), None)
+        whole = next((names[k] for k in np.flatnonzero(equal) if _are_equal(table.numbers[names[k]], total)), None)
         if whole is not None:
             yield Sum(total=whole, parts=[one, two], source=FROM_ROWS)
 
 
-def _equal(one: Floats, two: Floats) -> bool:
+def _are_equal(one: Floats, two: Floats) -> bool:
     known = ~(np.isnan(one) | np.isnan(two))
     if known.sum() < MIN_RULE_ROWS or not np.array_equal(np.isnan(one), np.isnan(two)):
         return False

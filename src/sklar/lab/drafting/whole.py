@@ -46,7 +46,7 @@ def read_whole(data: Any, columns: Mapping[str, Column], total: int, read: ReadO
     written = dict(zip(complete_names(source.column_names), source.column_names, strict=True))
     nulls = tuple(read.null_values)
     classify = {name: make_classifier(column, nulls) for name, column in columns.items() if column.modelled}
-    keys: dict[str, list[Any]] = {name: [] for name in _countable(columns, total)}
+    keys: dict[str, list[Any]] = {name: [] for name in _list_countable(columns, total)}
     names = [*classify, *keys]
     found = {name: WholeColumn() for name in names}
     for batch in source.column_batches([written[name] for name in names]):
@@ -68,7 +68,7 @@ def count_keys(data: Any, key: str, read: ReadOptions) -> int:
     return 0 if found is None else len(found)
 
 
-def _countable(columns: Mapping[str, Column], total: int) -> Sequence[str]:
+def _list_countable(columns: Mapping[str, Column], total: int) -> Sequence[str]:
     return [name for name, column in columns.items() if isinstance(column, Id)] if total <= MAX_COUNTED_KEYS else []
 
 

@@ -42,13 +42,13 @@ def score_rows(
         test: Real rows that the synthesizer did not see.
         area: A column within whose values NIST's tables are counted.
     """
-    found = {**_distances(real, synthetic), **_nist(real, synthetic, area)}
+    found = {**_measure_distances(real, synthetic), **_measure_nist(real, synthetic, area)}
     if target is not None and test is not None:
-        found |= _learning(real, synthetic, target, test)
+        found |= _measure_learning(real, synthetic, target, test)
     return {name: round(value, 9) for name, value in found.items()}
 
 
-def _distances(real: ExactTable, synthetic: ExactTable) -> dict[str, float]:
+def _measure_distances(real: ExactTable, synthetic: ExactTable) -> dict[str, float]:
     grid, columns = coarse_grid(real.schema), len(real.names)
     sizes = [grid.sizes[name] for name in real.names]
     one, two = coarse_codes(real, grid), coarse_codes(synthetic, grid)
@@ -84,14 +84,14 @@ def skewed_triples(columns: int) -> Sets:
     return list(chosen)
 
 
-def _nist(real: ExactTable, synthetic: ExactTable, area: str | None) -> dict[str, float]:
+def _measure_nist(real: ExactTable, synthetic: ExactTable, area: str | None) -> dict[str, float]:
     found = pair_distance(real, synthetic, area)
     share = real_rows_share(real, synthetic, generator(SEED), area).value
     kept = {} if found is None else {"k_marginal": 1000.0 * (1.0 - found)}
     return kept if share is None else {**kept, "real_rows_share": share}
 
 
-def _learning(real: ExactTable, synthetic: ExactTable, target: str, test: ExactTable) -> dict[str, float]:
+def _measure_learning(real: ExactTable, synthetic: ExactTable, target: str, test: ExactTable) -> dict[str, float]:
     with one_thread():
         made = measure_transfer(real, synthetic, target, LEARNERS, generator(SEED), holdout=test)
     found: dict[str, float] = {}

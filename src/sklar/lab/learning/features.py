@@ -85,11 +85,13 @@ def zero_empty_features(train: Floats, test: Floats) -> tuple[Floats, Floats]:
 
 def linear_features(train: Examples, test: Examples) -> tuple[Floats, Floats]:
     """Return indicators of labels and standardized numbers, scaled by the training rows."""
-    columns = [[_column_features(train.table, data.table, name) for name in train.inputs] for data in (train, test)]
+    columns = [
+        [_make_column_features(train.table, data.table, name) for name in train.inputs] for data in (train, test)
+    ]
     return np.concatenate(columns[0], axis=1), np.concatenate(columns[1], axis=1)
 
 
-def _column_features(train: ExactTable, table: ExactTable, name: str) -> Floats:
+def _make_column_features(train: ExactTable, table: ExactTable, name: str) -> Floats:
     if train.schema[name].ordered:
         return standardize(ordered_values(train, name), ordered_values(table, name), MAX_FEATURE_DEVIATIONS)
     # A label without an indicator, for example one not seen in training, is represented by the intercept.

@@ -148,7 +148,7 @@ def score_predictions(truth: Labels, predicted: Predictions) -> dict[str, float]
 
 def mcc(truth: Labels, guess: Labels) -> float:
     """Return the Matthews correlation of labels 0, 1, 2, ..., in [-1, 1]; 0 if truth or guess is constant."""
-    table = _confusion(truth, guess)
+    table = _count_confusion(truth, guess)
     rows, true_counts, guess_counts = table.sum(), table.sum(axis=1), table.sum(axis=0)
     cover = np.trace(table) * rows - true_counts @ guess_counts
     spread = (rows**2 - guess_counts @ guess_counts) * (rows**2 - true_counts @ true_counts)
@@ -157,12 +157,12 @@ def mcc(truth: Labels, guess: Labels) -> float:
 
 def f1(truth: Labels, guess: Labels) -> float:
     """Return F1 averaged over the classes in truth or guess, in [0, 1]."""
-    table = _confusion(truth, guess)
+    table = _count_confusion(truth, guess)
     counts = table.sum(axis=1) + table.sum(axis=0)
     return float(np.mean(2 * table.diagonal()[counts > 0] / counts[counts > 0]))
 
 
-def _confusion(truth: Labels, guess: Labels) -> Floats:
+def _count_confusion(truth: Labels, guess: Labels) -> Floats:
     size = int(max(truth.max(), guess.max())) + 1
     return np.bincount(truth * size + guess, minlength=size * size).reshape(size, size).astype(float)
 

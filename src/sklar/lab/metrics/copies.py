@@ -52,12 +52,12 @@ def measure_copies(real: ExactTable, synthetic: ExactTable, fresh: tuple[ExactTa
     hits, lone, expected = _copy_shares(real, synthetic)
     _, lone_expected, _ = _copy_shares(*fresh)
     rows = min(real.rows, synthetic.rows)
-    warning = _warning(hits, expected, lone, lone_expected, rows)
+    warning = _describe_warning(hits, expected, lone, lone_expected, rows)
     score = Score(about=ABOUT, value=hits, floor=expected, rows=rows)
     return Copies(score=score, lone=lone, lone_expected=lone_expected, warning=warning)
 
 
-def _warning(hits: float, expected: float, lone: float, lone_expected: float, rows: int) -> str | None:
+def _describe_warning(hits: float, expected: float, lone: float, lone_expected: float, rows: int) -> str | None:
     error = math.sqrt(max(expected * (1 - expected), 0.25 / rows) * 2 / rows)
     if hits > 0.9 and lone > 0.5 and lone > lone_expected + 0.25:
         return (

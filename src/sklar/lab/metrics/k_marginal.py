@@ -31,7 +31,7 @@ MAX_KEPT_VALUES, RANK_BINS = 20, 20
 MAX_PAIRS_COMPARED = 2_000
 """More pairs (of 64 columns) are sampled: their mean is then known to a hundredth of their spread."""
 SHARES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-"""Shares of the real rows whose distances are measured; those between are interpolated."""
+"""Shares of the real rows whose distances are measured; distances of other shares are interpolated."""
 MAX_SHARE_ROWS = 200_000
 """Maximum number of rows of each table for the share: each of its parts is counted once."""
 MIN_PART_ROWS = 5

@@ -121,15 +121,17 @@ def compare_moments(real: ExactTable, synthetic: ExactTable) -> Score:
 
 def summarise(real: ExactTable, synthetic: ExactTable, name: str) -> ColumnSummary:
     """Compare one column of both tables."""
-    one, two = (_moments(table, name) for table in (real, synthetic))
-    return ColumnSummary(column=name, facts=real.schema[name], real=one, synthetic=two, shifts=tuple(_shifts(one, two)))
+    one, two = (_measure_moments(table, name) for table in (real, synthetic))
+    return ColumnSummary(
+        column=name, facts=real.schema[name], real=one, synthetic=two, shifts=tuple(_compute_shifts(one, two))
+    )
 
 
 def _is_comparable(found: ColumnSummary) -> bool:
     return found.real.mean is not None or found.synthetic.mean is not None or found.real.null + found.synthetic.null > 0
 
 
-def _moments(table: ExactTable, name: str) -> ColumnMoments:
+def _measure_moments(table: ExactTable, name: str) -> ColumnMoments:
     column, codes = table.schema[name], table.codes[name]
     null = 0.0 if column.null_code is None else float((codes == column.null_code).mean())
     values = _values(table, name)
@@ -150,7 +152,7 @@ def _values(table: ExactTable, name: str) -> Floats:
     return codes[codes < 2].astype(np.float64) if table.schema[name].kind == "boolean" else np.empty(0)
 
 
-def _shifts(real: ColumnMoments, synthetic: ColumnMoments) -> Iterator[float]:
+def _compute_shifts(real: ColumnMoments, synthetic: ColumnMoments) -> Iterator[float]:
     middle = (real.null + synthetic.null) / 2
     nulls = _shift(synthetic.null - real.null, math.sqrt(middle * (1 - middle)))
     if real.mean is None or real.sd is None or synthetic.mean is None or synthetic.sd is None:

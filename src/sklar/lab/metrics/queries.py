@@ -185,7 +185,7 @@ def binary_profiles(
         (f"Q3, {MIN_FREQUENT_ROWS} rows or more", *query_sets[2][1:], many),
     ]
     sets = tuple(
-        _query_set(name, exact, answers, kept) for name, exact, answers, kept in [*whole, *parts] if kept.any()
+        _make_query_set(name, exact, answers, kept) for name, exact, answers, kept in [*whole, *parts] if kept.any()
     )
     return QueryProfiles(epsilon=budget[0], delta=budget[1], sets=sets)
 
@@ -202,7 +202,7 @@ def _binary_tables(
     return first, second
 
 
-def _query_set(name: str, exact: Floats, answers: Mapping[str, Floats], kept: npt.NDArray[np.bool_]) -> QuerySet:
+def _make_query_set(name: str, exact: Floats, answers: Mapping[str, Floats], kept: npt.NDArray[np.bool_]) -> QuerySet:
     errors = {source: np.sort(np.abs(found - exact)[kept]) for source, found in answers.items()}
     most = max(MIN_PLOTTED_ERROR * 10, *(float(found[-1]) for found in errors.values()))
     axis = np.geomspace(MIN_PLOTTED_ERROR, most, 60)

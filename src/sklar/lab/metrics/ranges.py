@@ -120,7 +120,7 @@ def range_errors(
         ranges = random_ranges(sizes, workload.queries, rng)
     else:
         ranges = ranges_of_size(sizes, workload.cells, workload.queries, rng)
-    one, two = (range_counts(_codes(table), ranges) / table.rows * real.total for table in (real, synthetic))
+    one, two = (range_counts(_stack_codes(table), ranges) / table.rows * real.total for table in (real, synthetic))
     bound = workload.sanity_rows(real.total)
     relative = relative_errors(one, two, bound)
     return RangeErrors(
@@ -129,7 +129,7 @@ def range_errors(
     )  # fmt: skip
 
 
-def _codes(table: ExactTable) -> npt.NDArray[np.integer]:
+def _stack_codes(table: ExactTable) -> npt.NDArray[np.integer]:
     return np.stack([table.codes[name] for name in table.names], axis=1)
 
 

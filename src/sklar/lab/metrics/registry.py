@@ -121,7 +121,7 @@ def _find_k_marginal(bench: Bench, pair: Pair, rng: np.random.Generator, before:
     return k_marginal.k_marginal(*pair, fresh)
 
 
-def _find_rare_ranges(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+def _score_rare_ranges(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
     return ranges.rare_score(*pair, bench.grid, rng, min(bench.real.rows, ranges.MAX_RARE_RANGE_ROWS))
 
 
@@ -136,7 +136,7 @@ def _find_precision(bench: Bench, pair: Pair, rng: np.random.Generator, before: 
     return replace(found.precision, behind=found)
 
 
-def _find_copies(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
+def _score_copies(bench: Bench, pair: Pair, rng: np.random.Generator, before: Scores) -> Score:
     found = copies.measure_copies(*pair, bench.fresh)
     return replace(found.score, behind=found)
 
@@ -214,7 +214,7 @@ METRICS: dict[str, Metric] = {
         floor="root", needs=("order",), rows=queries.MAX_QUERY_ROWS,
     ),
     "rare_ranges": Metric(
-        about=ranges.RARE_ABOUT, find=_find_rare_ranges, floor="root", needs=("order",),
+        about=ranges.RARE_ABOUT, find=_score_rare_ranges, floor="root", needs=("order",),
         rows=ranges.MAX_RARE_RANGE_ROWS,
     ),
     "range_relative_error": Metric(
@@ -239,7 +239,7 @@ METRICS: dict[str, Metric] = {
         about=detection.BOOSTING, find=_from_draws(detection.detect_boosting), floor="same", needs=("eval",),
         rows=detection.MAX_DETECTION_ROWS,
     ),
-    "copies": Metric(about=copies.ABOUT, find=_find_copies, floor="own"),
+    "copies": Metric(about=copies.ABOUT, find=_score_copies, floor="own"),
     "replicated_uniques": Metric(
         about=disclosure.UNIQUES, floor="same",
         find=lambda bench, pair, rng, before: disclosure.replicated_uniques(*pair, bench.settings.keys),

@@ -86,10 +86,13 @@ class Score:
         """Grade the value: `sampling` (no worse than a fresh real sample), `good`, `fair`, `poor` or `none`."""
         if self.value is None:
             return "none"
-        if self.floor is not None and self._loss(self.value) <= MAX_FLOOR_RATIO * self._loss(self.floor) + 1e-12:
+        if (
+            self.floor is not None
+            and self._compute_loss(self.value) <= MAX_FLOOR_RATIO * self._compute_loss(self.floor) + 1e-12
+        ):
             return "sampling"
         for word, limit in (("good", self.about.good), ("fair", self.about.fair)):
-            if self._loss(self.value) <= self._loss(limit):
+            if self._compute_loss(self.value) <= self._compute_loss(limit):
                 return word
         return "poor"
 
@@ -103,12 +106,12 @@ class Score:
         """
         if self.value is None:
             return 0.0
-        floor = 0.0 if self.floor is None else self._loss(self.floor)
-        excess = max(0.0, self._loss(self.value) - floor)
+        floor = 0.0 if self.floor is None else self._compute_loss(self.floor)
+        excess = max(0.0, self._compute_loss(self.value) - floor)
         if self.independent is None:
-            good, fair = self._loss(self.about.good), self._loss(self.about.fair)
+            good, fair = self._compute_loss(self.about.good), self._compute_loss(self.about.fair)
             return float(np.interp(excess, [0.0, good, fair, 2 * fair], [1.0, 2 / 3, 1 / 3, 0.0]))
-        span = max(self._loss(self.independent) - floor, (MAX_FLOOR_RATIO - 1) * floor)
+        span = max(self._compute_loss(self.independent) - floor, (MAX_FLOOR_RATIO - 1) * floor)
         return max(0.0, 1.0 - excess / span) if span > 0 else float(excess == 0)
 
     @property
@@ -116,7 +119,7 @@ class Score:
         """Return how informative a measure of dependence is, from 0 to 1: the loss by independence beyond chance."""
         if not self.independent or self.floor is None:
             return MIN_INFORMATION
-        return max(MIN_INFORMATION, 1.0 - self._loss(self.floor) / self._loss(self.independent))
+        return max(MIN_INFORMATION, 1.0 - self._compute_loss(self.floor) / self._compute_loss(self.independent))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
@@ -129,7 +132,7 @@ class Score:
             "parts": [{"columns": list(p.columns), "value": p.value, "floor": p.floor} for p in self.parts],
         }  # fmt: skip
 
-    def _loss(self, value: float) -> float:
+    def _compute_loss(self, value: float) -> float:
         return abs(value - (self.about.lower if self.about.better == "lower" else self.about.upper))
 
 

@@ -78,22 +78,22 @@ def measure_support(real: ExactTable, synthetic: ExactTable) -> Support:
     if rows < MIN_SUPPORT_ROWS:
         return Support(precision=not_applicable(PRECISION, WHY_FEW), recall=not_applicable(RECALL, WHY_FEW))
     points = embed(real, real, synthetic)
-    precision, recall = _precision_curve(*points), _recall_curve(*points)
+    precision, recall = _compute_precision_curve(*points), _compute_recall_curve(*points)
     return Support(
-        precision=Score(about=PRECISION, value=_integral_score(precision), rows=rows),
-        recall=Score(about=RECALL, value=_integral_score(recall), rows=rows),
+        precision=Score(about=PRECISION, value=_integrate_curve(precision), rows=rows),
+        recall=Score(about=RECALL, value=_integrate_curve(recall), rows=rows),
         levels=tuple(CURVE_LEVELS.tolist()), precision_curve=tuple(precision.tolist()),
         recall_curve=tuple(recall.tolist()),
     )  # fmt: skip
 
 
-def _precision_curve(real: Floats, points: Floats) -> Floats:
+def _compute_precision_curve(real: Floats, points: Floats) -> Floats:
     centre = real.mean(axis=0)
     radii = np.quantile(np.linalg.norm(real - centre, axis=1), CURVE_LEVELS)
     return _shares_within(np.linalg.norm(points - centre, axis=1), radii)
 
 
-def _recall_curve(real: Floats, points: Floats) -> Floats:
+def _compute_recall_curve(real: Floats, points: Floats) -> Floats:
     from_centre = np.linalg.norm(points - points.mean(axis=0), axis=1)
     to_real, _ = find_nearest(real, real, own=np.arange(len(real)))
     to_synthetic, place = find_nearest(real, points)
@@ -106,7 +106,7 @@ def _shares_within(distances: Floats, radii: Floats) -> Floats:
     return np.searchsorted(np.sort(distances), radii * (1 + 1e-12), side="right") / len(distances)
 
 
-def _integral_score(curve: Floats) -> float:
+def _integrate_curve(curve: Floats) -> float:
     area = float(np.trapezoid(np.abs(curve - CURVE_LEVELS), CURVE_LEVELS))
     return min(1.0, max(0.0, 1.0 - 2.0 * area))
 

@@ -77,17 +77,23 @@ def compare_trajectories(
     grid = coarse_grid(schema)
     cells = {name: (one.cells(grid, name, one), two.cells(grid, name, one)) for name in moving}
     lags = [
-        {name: _distance(one.transitions(a, lag), two.transitions(b, lag)) for name, (a, b) in cells.items()}
+        {
+            name: _compute_total_variation(one.transitions(a, lag), two.transitions(b, lag))
+            for name, (a, b) in cells.items()
+        }
         for lag in (1, 2)
     ]
     shuffled = one.shuffle_persons()
-    mixed = [_distance(one.transitions(a, 1), shuffled.transitions(a[shuffled.order], 1)) for a, _ in cells.values()]
+    mixed = [
+        _compute_total_variation(one.transitions(a, 1), shuffled.transitions(a[shuffled.order], 1))
+        for a, _ in cells.values()
+    ]
     between = {name: (one.variance_between(name), two.variance_between(name)) for name in moving}
     sizes = [np.bincount(np.bincount(persons.person)) / (persons.person.max() + 1) for persons in (one, two)]
     return Trajectories(
         transitions=lags[0], second=lags[1], mixed=float(np.mean(mixed)),
         between={name: pair for name, pair in between.items() if not np.isnan(pair).any()},
-        rows=_distance(*({(at,): share for at, share in enumerate(size.tolist())} for size in sizes)),
+        rows=_compute_total_variation(*({(at,): share for at, share in enumerate(size.tolist())} for size in sizes)),
     )  # fmt: skip
 
 
@@ -144,5 +150,5 @@ class _Persons:
         return float(means[person].var() / values.var())
 
 
-def _distance(one: Mapping[Any, float], two: Mapping[Any, float]) -> float:
+def _compute_total_variation(one: Mapping[Any, float], two: Mapping[Any, float]) -> float:
     return 0.5 * float(sum(abs(one.get(cell, 0.0) - two.get(cell, 0.0)) for cell in {*one, *two}))

@@ -101,7 +101,7 @@ def _floors(
     left, right = (coarse_codes(table, grid) for table in fresh)
     whole = margin_distances(left, right, sizes, sets)
     size = harmonic_mean(left.shape[1], right.shape[1])
-    halved = margin_distances(_half(left, rng), _half(right, rng), sizes, sets)
+    halved = margin_distances(_draw_half(left, rng), _draw_half(right, rng), sizes, sets)
     rate = np.clip(whole.mean() / max(halved.mean(), 1e-300), math.sqrt(0.5), 1.0) if whole.size else 1.0
     doublings = math.log2(harmonic_mean(real_rows, synthetic_rows) / size)
     return np.minimum(whole * rate**doublings, 1.0)
@@ -112,7 +112,7 @@ def harmonic_mean(one: int, two: int) -> float:
     return 2.0 / (1.0 / one + 1.0 / two)
 
 
-def _half(stack: Stack, rng: np.random.Generator) -> Stack:
+def _draw_half(stack: Stack, rng: np.random.Generator) -> Stack:
     rows = max(1, stack.shape[1] // 2)
     return stack[:, np.sort(rng.choice(stack.shape[1], rows, replace=False))]
 

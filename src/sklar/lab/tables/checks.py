@@ -126,6 +126,10 @@ class RuleAudit:
     columns: tuple[ColumnAudit, ...]
     notice: str = NOTICE
 
+    def __repr__(self) -> str:
+        lost = sum(one.inside < one.present for one in self.columns)
+        return f"<sklar.RuleAudit: {self.rows:,} rows; {lost} of {len(self.columns)} columns have changed values>"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         return asdict(self)

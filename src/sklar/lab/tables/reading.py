@@ -132,7 +132,7 @@ class _Reservoir:
         self._batches = [[_take(column, chosen) for column in self._batches[0]]]
 
     def _merge(self) -> None:
-        merged = [_join(parts) for parts in zip(*self._batches, strict=True)]
+        merged = [_join_parts(parts) for parts in zip(*self._batches, strict=True)]
         self._keys, self._batches = [np.concatenate(self._keys)], [merged]
 
 
@@ -141,7 +141,7 @@ def _take(column: CodedColumn, rows: Ints) -> CodedColumn:
     return codes[rows], None if numbers is None else numbers[rows]
 
 
-def _join(parts: tuple[CodedColumn, ...]) -> CodedColumn:
+def _join_parts(parts: tuple[CodedColumn, ...]) -> CodedColumn:
     codes = np.concatenate([codes for codes, _ in parts])
     numbers = [numbers for _, numbers in parts if numbers is not None]
     return codes, np.concatenate(numbers) if numbers else None

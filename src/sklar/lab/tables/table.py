@@ -108,10 +108,10 @@ def as_arrow(schema: Schema, table: ExactTable) -> pa.Table:
 
 def table_values(schema: Schema, table: ExactTable) -> dict[str, Values]:
     """Return the values of all columns, clipped to bounds, unlisted labels as `other`."""
-    return {name: _column_values(schema, table, name) for name in table.names}
+    return {name: _decode_values(schema, table, name) for name in table.names}
 
 
-def _column_values(schema: Schema, table: ExactTable, name: str) -> Values:
+def _decode_values(schema: Schema, table: ExactTable, name: str) -> Values:
     column = schema[name]
     if name not in table.numbers:
         return decode_column(column, table.codes[name].astype(np.int32), generator(0))
@@ -138,7 +138,7 @@ class CoarseGrid:
 
 def coarse_grid(schema: Schema, cells: int = COARSE_CELLS) -> CoarseGrid:
     """Make the coarse grid of a schema."""
-    found = {name: _coarse_lookup(schema[name], cells) for name in schema.modelled}
+    found = {name: _make_coarse_lookup(schema[name], cells) for name in schema.modelled}
     return CoarseGrid(
         lookups={name: lookup for name, (lookup, _) in found.items()},
         sizes={name: int(lookup.max()) + 1 for name, (lookup, _) in found.items()},
@@ -156,7 +156,7 @@ def coarse_codes(table: ExactTable, grid: CoarseGrid, names: Sequence[str] | Non
     return out
 
 
-def _coarse_lookup(column: Column, cells: int) -> tuple[Ints, int]:
+def _make_coarse_lookup(column: Column, cells: int) -> tuple[Ints, int]:
     if not column.numeric:
         return np.arange(column.size), column.value_cells
     starts, stop = column.grid.starts, column.grid.stop  # type: ignore[attr-defined]

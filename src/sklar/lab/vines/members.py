@@ -93,7 +93,7 @@ def cells_as_points(first: Node, second: Node, cells: int) -> RankPoints:
     values = stack_limits(first, second)
     key = np.zeros(len(values), dtype=np.int64)
     for column in values.T:
-        key = key * cells + _lookup(cells)[np.minimum((column * LOOKUP_STEPS).astype(np.int64), LOOKUP_STEPS - 1)]
+        key = key * cells + _make_lookup(cells)[np.minimum((column * LOOKUP_STEPS).astype(np.int64), LOOKUP_STEPS - 1)]
     _, group = np.unique(key, return_inverse=True)
     weights = np.bincount(group).astype(np.float64)
     means = np.column_stack([np.bincount(group, weights=column) / weights for column in values.T])
@@ -104,11 +104,11 @@ def count_rows(first: Node, second: Node, cells: int) -> Floats:
     """Count the rows in each cell of the grid."""
     from sklar.lab.kernels import count_cells
 
-    return count_cells(first.spread(), second.spread(), _lookup(cells), cells)
+    return count_cells(first.spread(), second.spread(), _make_lookup(cells), cells)
 
 
 @lru_cache(maxsize=4)
-def _lookup(cells: int) -> Ints:
+def _make_lookup(cells: int) -> Ints:
     middle = (np.arange(LOOKUP_STEPS) + 0.5) / LOOKUP_STEPS
     return np.clip(np.searchsorted(cell_edges(cells), middle, side="right") - 1, 0, cells - 1)
 
@@ -158,7 +158,7 @@ def _above(least: float) -> Maps:
     return (lambda p: np.log(np.maximum(p - least, 1e-9))), (lambda x: least + np.exp(np.minimum(x, 10.0)))
 
 
-def _between() -> Maps:
+def _map_unit() -> Maps:
     return (lambda p: np.log(p / np.maximum(1 - p, 1e-9))), (lambda x: 1 / (1 + np.exp(-x)))
 
 
@@ -167,14 +167,14 @@ _CORRS = tuple(float(np.sin(np.pi / 2 * tau)) for tau in TAUS)
 _PLAIN: Maps = (lambda p: p), (lambda x: x)
 
 
-def _box(*axes: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+def _make_grid(*axes: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
     return tuple(product(*axes))
 
 
 KINDS: dict[str, Grids] = {
     "gaussian": Grids(grid=tuple((r,) for r in _CORRS), free=(_CORR,), turns=False, lower=(-0.9995,), upper=(0.9995,)),
-    "student": Grids(grid=_box((0.0, *_CORRS), (2.3, 3.5, 6.0, 11.0, 22.0)), free=(_CORR, _above(2.0)), turns=False,
-                    lower=(-0.9995, 2.01), upper=(0.9995, 50.0)),
+    "student": Grids(grid=_make_grid((0.0, *_CORRS), (2.3, 3.5, 6.0, 11.0, 22.0)), free=(_CORR, _above(2.0)),
+                    turns=False, lower=(-0.9995, 2.01), upper=(0.9995, 50.0)),
     "clayton": Grids(grid=tuple((2 * t / (1 - t),) for t in TAUS), free=(_above(0.0),), turns=True, lower=(1e-6,),
                     upper=(28.0,)),
     "gumbel": Grids(grid=tuple((1 / (1 - t),) for t in TAUS), free=(_above(1.0),), turns=True, lower=(1.000001,),
@@ -185,20 +185,20 @@ KINDS: dict[str, Grids] = {
     "joe": Grids(grid=tuple((x,) for x in (1.03, 1.08, 1.15, 1.23, 1.32, 1.42, 1.55, 1.7, 1.9, 2.15, 2.45, 2.85, 3.4,
                                           4.2, 5.3, 7.0, 10.0, 16.0, 26.0)),
                 free=(_above(1.0),), turns=True, lower=(1.000001,), upper=(29.9,)),
-    "bb1": Grids(grid=_box((0.08, 0.2, 0.35, 0.55, 0.8, 1.2, 1.8, 2.6, 4.0, 6.0),
+    "bb1": Grids(grid=_make_grid((0.08, 0.2, 0.35, 0.55, 0.8, 1.2, 1.8, 2.6, 4.0, 6.0),
                           (1.04, 1.12, 1.25, 1.4, 1.6, 1.9, 2.4, 3.1, 4.2, 6.0)),
                 free=(_above(0.0), _above(1.0)), turns=True, lower=(1e-4, 1.0001), upper=(6.99, 6.99)),
-    "bb6": Grids(grid=_box((1.08, 1.25, 1.5, 2.0, 3.0, 4.8), (1.08, 1.25, 1.6, 2.3, 3.5, 6.0)),
+    "bb6": Grids(grid=_make_grid((1.08, 1.25, 1.5, 2.0, 3.0, 4.8), (1.08, 1.25, 1.6, 2.3, 3.5, 6.0)),
                 free=(_above(1.0), _above(1.0)), turns=True, lower=(1.0001, 1.0001), upper=(5.99, 7.99)),
-    "bb7": Grids(grid=_box((1.05, 1.13, 1.25, 1.4, 1.6, 1.9, 2.4, 3.2, 4.8),
+    "bb7": Grids(grid=_make_grid((1.05, 1.13, 1.25, 1.4, 1.6, 1.9, 2.4, 3.2, 4.8),
                           (0.06, 0.15, 0.3, 0.5, 0.75, 1.1, 1.6, 2.5, 4.0, 7.0, 14.0)),
                 free=(_above(1.0), _above(0.0)), turns=True, lower=(1.0001, 0.0101), upper=(5.99, 24.9)),
-    "bb8": Grids(grid=_box((1.2, 1.4, 1.7, 2.0, 2.4, 2.9, 3.5, 4.2, 5.0, 6.0, 7.4),
+    "bb8": Grids(grid=_make_grid((1.2, 1.4, 1.7, 2.0, 2.4, 2.9, 3.5, 4.2, 5.0, 6.0, 7.4),
                           (0.35, 0.45, 0.55, 0.63, 0.7, 0.76, 0.82, 0.87, 0.91, 0.95, 0.98)),
-                free=(_above(1.0), _between()), turns=True, lower=(1.0001, 1e-3), upper=(7.99, 0.9999)),
-    "tawn": Grids(grid=_box((0.2, 0.4, 0.6, 0.75, 0.88, 0.99), (0.2, 0.4, 0.6, 0.75, 0.88, 0.99),
+                free=(_above(1.0), _map_unit()), turns=True, lower=(1.0001, 1e-3), upper=(7.99, 0.9999)),
+    "tawn": Grids(grid=_make_grid((0.2, 0.4, 0.6, 0.75, 0.88, 0.99), (0.2, 0.4, 0.6, 0.75, 0.88, 0.99),
                            (1.3, 1.6, 2.0, 2.5, 3.3, 4.7, 7.5, 14.0)),
-                 free=(_between(), _between(), _above(1.0)), turns=True, lower=(1e-3, 1e-3, 1.0001),
+                 free=(_map_unit(), _map_unit(), _above(1.0)), turns=True, lower=(1e-3, 1e-3, 1.0001),
                  upper=(0.9999, 0.9999, 59.0)),
 }  # fmt: skip
 """Finer grids take screening time, coarser ones give worse starting points: too coarse a grid for Tawn left the

@@ -29,7 +29,7 @@ ROTATIONS = (0, 90, 180, 270)
 MAX_STARTS = 4
 """Maximum number of families (with their rotation) that are optimized."""
 MIN_INDEPENDENCE_MARGIN = 1.0
-"""Independence is chosen without optimization if the criterion of all grid members exceeds this."""
+"""Independence is chosen without optimization if it beats every grid member by more than this in the criterion."""
 MAX_START_DEFICIT, MAX_START_DEFICIT_SHARE = 5.0, 0.03
 """A start that is worse than the best by more, in units of AIC plus a share of its gain, is not optimized."""
 SIMPLEX_STEP, MAX_EVALUATIONS = 0.3, 60

@@ -107,7 +107,7 @@ def spanning_pairs(
             pairs = [(a, b, frozenset[int]()) for a, b in ends]
         else:
             ends, pairs = allowed_pairs(before)
-        weights = [_weight(ranks.node(a, given), ranks.node(b, given), criterion) for a, b, given in pairs]
+        weights = [_compute_weight(ranks.node(a, given), ranks.node(b, given), criterion) for a, b, given in pairs]
         count = size if level == 0 else len(before)
         return [pairs[place] for place in maximum_spanning_tree(count, ends, weights)]
 
@@ -121,19 +121,19 @@ def allowed_pairs(before: list[VineEdge]) -> tuple[list[tuple[int, int]], Pairs]
     whole = [edge.given | {edge.first, edge.second} for edge in before]
     for left, right in combinations(range(len(before)), 2):
         shared = whole[left] & whole[right]
-        if len(shared) == len(whole[left]) - 1 and _share_node(before[left], before[right]):
+        if len(shared) == len(whole[left]) - 1 and _shares_node(before[left], before[right]):
             (first,), (second,) = whole[left] - shared, whole[right] - shared
             ends.append((left, right))
             pairs.append((first, second, frozenset(shared)))
     return ends, pairs
 
 
-def _share_node(left: VineEdge, right: VineEdge) -> bool:
+def _shares_node(left: VineEdge, right: VineEdge) -> bool:
     nodes = {left.given | {left.first}, left.given | {left.second}}
     return bool(nodes & {right.given | {right.first}, right.given | {right.second}})
 
 
-def _weight(first: Node, second: Node, criterion: Callable[[Floats, Floats], float]) -> float:
+def _compute_weight(first: Node, second: Node, criterion: Callable[[Floats, Floats], float]) -> float:
     step = -(-len(first.u) // MAX_CRITERION_ROWS)
     return abs(criterion(np.ascontiguousarray(first.u[::step]), np.ascontiguousarray(second.u[::step])))
 

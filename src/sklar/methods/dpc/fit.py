@@ -99,9 +99,9 @@ def resolve_gauss(options: DpcOptions, budget: Budget) -> DpcOptions:
     options = as_published(options, "classic") if options.published else options
     if options.accounting not in ("exact", "classic"):
         raise UsageError(f'dpc-gauss accounts "exact" or "classic"; {options.accounting!r} was given')
-    resolved = _resolved(options, budget)
+    resolved = _resolve_budget(options, budget)
     if options.accounting == "classic":
-        classic_gaussian_sigma(*_formula_budget(resolved))
+        classic_gaussian_sigma(*_require_formula_budget(resolved))
     return resolved
 
 
@@ -112,9 +112,9 @@ def resolve_laplace(options: DpcOptions, budget: Budget) -> DpcOptions:
         raise UsageError('dpc-laplace accounts "exact", "advanced" or "basic"; \'classic\' was given')
     if options.accounting == "basic" and not budget.pure:
         raise UsageError('accounting="basic" adds up pure epsilons: it needs delta = 0')
-    resolved = _resolved(options, budget)
+    resolved = _resolve_budget(options, budget)
     if options.accounting == "advanced":
-        epsilon, delta = _formula_budget(resolved)
+        epsilon, delta = _require_formula_budget(resolved)
         advanced_composition_share(epsilon, 1, delta)
     return resolved
 
@@ -130,7 +130,7 @@ def as_published(options: DpcOptions, accounting: Accounting) -> DpcOptions:
     return replace(options, **wanted)
 
 
-def _resolved(options: DpcOptions, budget: Budget) -> DpcOptions:
+def _resolve_budget(options: DpcOptions, budget: Budget) -> DpcOptions:
     if options.accounting == "exact" or options.budget is not None:
         return options
     epsilon = budget.epsilon
@@ -140,7 +140,7 @@ def _resolved(options: DpcOptions, budget: Budget) -> DpcOptions:
     return replace(options, budget=(epsilon, budget.delta))
 
 
-def _formula_budget(options: DpcOptions) -> tuple[float, float]:
+def _require_formula_budget(options: DpcOptions) -> tuple[float, float]:
     if options.budget is None:
         raise UsageError(f'accounting="{options.accounting}" needs budget=(epsilon, delta) to evaluate its formula at')
     return options.budget
@@ -155,7 +155,7 @@ def _checked_budget(budget: Any) -> tuple[float, float]:
 
 
 def plan_tables(schema: Schema) -> tuple[PlannedTables, ...]:
-    """Return one histogram a column and one table a pair, all with the same noise: one line."""
+    """Plan one histogram a column and one table a pair, as one line of the plan since all have the same noise."""
     m = len(schema.modelled)
     return (PlannedTables(label="histograms and tables of pairs", tables=m + m * (m - 1) // 2, weight=1.0),)
 
@@ -174,7 +174,9 @@ def gaussian_noise(schema: Schema, options: DpcOptions, allowance: Allowance, un
     if options.accounting != "classic":
         raise UsageError(f'dpc-gauss accounts "exact" or "classic"; {options.accounting!r} was given')
     tables = plan[0].tables
-    return Noise(kind="gaussian", scale=classic_gaussian_sigma(*_formula_budget(options), unit.l2 * math.sqrt(tables)))
+    return Noise(
+        kind="gaussian", scale=classic_gaussian_sigma(*_require_formula_budget(options), unit.l2 * math.sqrt(tables))
+    )
 
 
 def laplace_noise(schema: Schema, options: DpcOptions, allowance: Allowance, unit: Unit) -> Noise:
@@ -189,7 +191,7 @@ def laplace_noise(schema: Schema, options: DpcOptions, allowance: Allowance, uni
         return Noise(
             kind="laplace", scale=math.sqrt(unit.l1 * unit.largest * tables / (2 * allowance.spendable.amount))
         )
-    epsilon, delta = _formula_budget(options)
+    epsilon, delta = _require_formula_budget(options)
     share = epsilon / tables
     if options.accounting == "advanced":
         share = advanced_composition_share(epsilon, tables, delta)
@@ -207,36 +209,37 @@ def ask_with(evidence: Evidence[DpcOptions], noise_of: NoiseOf) -> Step | None:
 
     def histograms(evidence: Evidence[DpcOptions]) -> Measure:
         queries = [
-            Counts(columns=(n,), partitions=(b,)) for n, b in zip(_names(evidence), _public(evidence), strict=True)
+            Counts(columns=(n,), partitions=(b,))
+            for n, b in zip(_list_columns(evidence), _lay_out_public_bins(evidence), strict=True)
         ]
         return Measure(label=HISTOGRAMS, requests=tuple(Request(query=query, noise=noise) for query in queries))
 
     def pairs(evidence: Evidence[DpcOptions]) -> Measure | None:
-        if len(_names(evidence)) < 2:
+        if len(_list_columns(evidence)) < 2:
             return None
         # Sensitivity: one row is in one cell of each table for any partitions, and these are made of measurements.
-        bins = _merged(evidence).bins if _has_rests(evidence) else _public(evidence)
-        query = PairCounts(columns=_names(evidence), partitions=tuple(bins))
+        bins = _merge_histograms(evidence).bins if _has_rests(evidence) else _lay_out_public_bins(evidence)
+        query = PairCounts(columns=_list_columns(evidence), partitions=tuple(bins))
         return Measure(label=PAIRS, requests=(Request(query=query, noise=noise),))
 
     # Pairs come first where they can: bits that are counted in pairs need not be read again for the histograms.
     return ask_in_order(evidence, *((histograms, pairs) if _has_rests(evidence) else (pairs, histograms)))
 
 
-def _names(evidence: Evidence[DpcOptions]) -> tuple[str, ...]:
+def _list_columns(evidence: Evidence[DpcOptions]) -> tuple[str, ...]:
     return tuple(evidence.setting.schema.modelled)
 
 
 @remembered
-def _public(evidence: Evidence[DpcOptions]) -> tuple[Lookup, ...]:
+def _lay_out_public_bins(evidence: Evidence[DpcOptions]) -> tuple[Lookup, ...]:
     setting = evidence.setting
-    return tuple(public_bins(setting.schema[name], setting.options.bins) for name in _names(evidence))
+    return tuple(public_bins(setting.schema[name], setting.options.bins) for name in _list_columns(evidence))
 
 
 @remembered
 def _has_rests(evidence: Evidence[DpcOptions]) -> bool:
     """Return whether rare values of some column share one code in the tables of pairs."""
-    return any(has_rest(evidence.setting.schema[name], evidence.setting.options) for name in _names(evidence))
+    return any(has_rest(evidence.setting.schema[name], evidence.setting.options) for name in _list_columns(evidence))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -249,11 +252,11 @@ class _Merged:
 
 
 @remembered
-def _merged(evidence: Evidence[DpcOptions]) -> _Merged:
-    setting, public, measured = evidence.setting, _public(evidence), evidence.measured(HISTOGRAMS)
+def _merge_histograms(evidence: Evidence[DpcOptions]) -> _Merged:
+    setting, public, measured = evidence.setting, _lay_out_public_bins(evidence), evidence.measured(HISTOGRAMS)
     histograms, bins = [noisy.values.astype(np.float64) for noisy in measured], list(public)
     rest = [np.zeros(0)] * len(bins) if _has_rests(evidence) else []
-    for j, name in enumerate(_names(evidence)):
+    for j, name in enumerate(_list_columns(evidence)):
         column = setting.schema[name]
         if not has_rest(column, setting.options):
             continue
@@ -269,7 +272,7 @@ def _merged(evidence: Evidence[DpcOptions]) -> _Merged:
 
 def estimate(evidence: Evidence[DpcOptions]) -> OneHotModel:
     """Fit the copula of values."""
-    setting, merged, pairs = evidence.setting, _merged(evidence), evidence.measured(PAIRS)
+    setting, merged, pairs = evidence.setting, _merge_histograms(evidence), evidence.measured(PAIRS)
     options = setting.options
     counted = Counted(
         schema=setting.schema, bins=tuple(merged.bins), histograms=tuple(merged.histograms),

@@ -183,7 +183,7 @@ def _split_of(evidence: Evidence[HybridOptions]) -> CellSplit:
 
 
 @remembered
-def _noise_of(evidence: Evidence[HybridOptions]) -> dict[str, Noise]:
+def _plan_noise_by_label(evidence: Evidence[HybridOptions]) -> dict[str, Noise]:
     setting = evidence.setting
     lines = plan(setting.schema, setting.options)
     noises = plan_noise(setting.allowance, setting.unit, lines)
@@ -193,10 +193,10 @@ def _noise_of(evidence: Evidence[HybridOptions]) -> dict[str, Noise]:
 @remembered
 def _wide(evidence: Evidence[HybridOptions]) -> list[NDArray[np.int32]]:
     """Return bins of the large columns for their margins."""
-    return [public_bins(column, evidence.setting.options.bins) for column in _large_columns(evidence)]
+    return [public_bins(column, evidence.setting.options.bins) for column in _list_large_columns(evidence)]
 
 
-def _large_columns(evidence: Evidence[HybridOptions]) -> list[Column]:
+def _list_large_columns(evidence: Evidence[HybridOptions]) -> list[Column]:
     schema = evidence.setting.schema
     return [schema[schema.modelled[j]] for j in _split_of(evidence).large]
 
@@ -214,7 +214,7 @@ def _ask_margins(evidence: Evidence[HybridOptions]) -> Measure | None:
 @remembered
 def _ask_pairs(evidence: Evidence[HybridOptions]) -> Measure | None:
     margins, most = _tables(evidence, MARGINS), evidence.setting.options.ranks
-    ranks = [rank_bins(c, most, m.sum(axis=0)) for c, m in zip(_large_columns(evidence), margins, strict=True)]
+    ranks = [rank_bins(c, most, m.sum(axis=0)) for c, m in zip(_list_large_columns(evidence), margins, strict=True)]
     # Sensitivity: one row is in one cell of each table for any partitions, and these are made of measurements.
     chosen = combinations(range(len(ranks)), 2)
     return _ask_tables(evidence, [((a, b), (ranks[a], ranks[b])) for a, b in chosen], PAIRS)
@@ -222,7 +222,7 @@ def _ask_pairs(evidence: Evidence[HybridOptions]) -> Measure | None:
 
 def estimate(evidence: Evidence[HybridOptions]) -> MixtureModel:
     """Fit a copula in every cell."""
-    setting, split, noise = evidence.setting, _split_of(evidence), _noise_of(evidence)
+    setting, split, noise = evidence.setting, _split_of(evidence), _plan_noise_by_label(evidence)
     options, wide = setting.options, _wide(evidence)
     cells, margins, pairs = (
         _tables(evidence, CELLS)[0].reshape(-1),
@@ -236,9 +236,9 @@ def estimate(evidence: Evidence[HybridOptions]) -> MixtureModel:
         margins=[_shares(m, weights * rows, 0.0 if options.published else noise[MARGINS].std) for m in margins],
         corr=_cell_correlations(pairs, weights * rows, len(split.large), noise, options),
     )
-    layouts = [lay_out_column(column) for column in _large_columns(evidence)]
-    models = tuple(_cell_model(setting.schema, split, wide, layouts, seen, cell) for cell in range(split.cells))
-    return _mixture(setting.schema, split, weights, models, rows)
+    layouts = [lay_out_column(column) for column in _list_large_columns(evidence)]
+    models = tuple(_build_cell_model(setting.schema, split, wide, layouts, seen, cell) for cell in range(split.cells))
+    return _build_mixture(setting.schema, split, weights, models, rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -262,7 +262,7 @@ def _ask_tables(
     names, first, kept = schema.modelled, tuple(schema.modelled[j] for j in split.small), split.lookups
     if not first and label == CELLS:  # no small column: one cell, which holds every row; counted on one large column
         first, kept = (names[0],), (np.zeros(schema.size(names[0]), dtype=np.int32),)
-    noise = _noise_of(evidence)[label]
+    noise = _plan_noise_by_label(evidence)[label]
     queries = [
         Counts(columns=(*first, *(names[split.large[a]] for a in large)), partitions=(*kept, *partitions))
         for large, partitions in cells
@@ -308,7 +308,7 @@ def _cell_correlations(
     return np.stack([correlation_matrix(line, columns, options.repair) for line in values])
 
 
-def _cell_model(
+def _build_cell_model(
     schema: Schema,
     split: CellSplit,
     wide: list[NDArray[np.int32]],
@@ -323,7 +323,7 @@ def _cell_model(
     return GaussianModel(margins=tuple(margins), corr=seen.corr[cell], rows_estimate=rows)
 
 
-def _mixture(
+def _build_mixture(
     schema: Schema, split: CellSplit, weights: Floats, models: tuple[GaussianModel, ...], rows: float
 ) -> MixtureModel:
     places = np.unravel_index(np.arange(split.cells), split.shape) if split.shape else ()

@@ -96,7 +96,7 @@ class _Ranked:
 
 
 @remembered
-def _ranked(evidence: Evidence[KendallOptions]) -> _Ranked:
+def _rank_margins(evidence: Evidence[KendallOptions]) -> _Ranked:
     setting, measured = evidence.setting, MARGINS.estimate(evidence).margins
     rng = setting.generator()
     codes = tuple(_codes(setting.schema, margin, setting.options.order, rng) for margin in measured)
@@ -113,7 +113,7 @@ def _ask_taus(evidence: Evidence[KendallOptions]) -> Measure | None:
     rows, options, columns = setting.rows, setting.options, tuple(setting.schema.modelled)
     if len(columns) < 2 or rows is None or rows < 2:
         return None
-    ranked, stage = _ranked(evidence), options.vector_stage(setting.allowance)
+    ranked, stage = _rank_margins(evidence), options.vector_stage(setting.allowance)
     lookups = tuple(ranks[np.argsort(code)] for ranks, code in zip(ranked.ranks, ranked.codes, strict=True))
     compared = compared_rows(options, len(columns), int(rows), stage)
     if compared < rows:
@@ -125,9 +125,13 @@ def _ask_taus(evidence: Evidence[KendallOptions]) -> Measure | None:
 
 def estimate(evidence: Evidence[KendallOptions]) -> GaussianModel | ReorderedModel:
     """Join the margins by the Gaussian copula of the taus; columns are independent where none were measured."""
-    measured, ranked, options = MARGINS.estimate(evidence), _ranked(evidence), evidence.setting.options
+    measured, ranked, options = MARGINS.estimate(evidence), _rank_margins(evidence), evidence.setting.options
     taus = evidence.measured(TAUS)
-    corr = correlations(taus[0].values, ranked.margins, ranked.ranks, options) if taus else np.eye(len(ranked.margins))
+    corr = (
+        estimate_correlations(taus[0].values, ranked.margins, ranked.ranks, options)
+        if taus
+        else np.eye(len(ranked.margins))
+    )
     model = GaussianModel(margins=ranked.margins, corr=corr, rows_estimate=max(round(measured.rows), 1))
     if options.order == "schema":
         return model
@@ -160,7 +164,7 @@ def tau_noise(feature: TauVector, stage: Allowance, unit: Unit, options: Kendall
     return Noise(kind="laplace", scale=max(noise.scale, feature.size * moved / stage.amount))
 
 
-def correlations(
+def estimate_correlations(
     taus: Floats, margins: tuple[Margin, ...], lookups: tuple[NDArray[np.int32], ...], options: KendallOptions
 ) -> Floats:
     """Return the correlation matrix behind noisy taus."""

@@ -94,7 +94,7 @@ def outline_named(schema: Schema, allowance: Allowance, unit: Unit, name: Margin
 def _outlined(
     column: str, bins: NDArray[np.int32], share: Allowance, unit: Unit, name: MarginName
 ) -> tuple[int, Noise, float]:
-    """Return how many numbers of a column are measured, with which noise, in multiples of what."""
+    """Return the number of measured values of a column, their noise and their resolution."""
     size = int(bins.max()) + 1
     if name not in _BASIS:
         cut = name == "structurefirst" and size > STRUCTURE_FIRST_RUNS
@@ -102,7 +102,7 @@ def _outlined(
     kept = min(16, size) if name == "efpa" else 1 << (size - 1).bit_length()
     feature = Coefficients(column=column, lookup=bins, basis=_BASIS[name], kept=kept)
     part = share.part(1 - CHOICE_SHARE) if name == "efpa" else share
-    return kept, _noise(feature, part, unit), feature.resolution
+    return kept, _choose_noise(feature, part, unit), feature.resolution
 
 
 def public_bins(column: Column, most: int) -> NDArray[np.int32]:
@@ -176,7 +176,7 @@ def transformed_steps(stage_of: Callable[[Evidence[Any]], NamedStage]) -> Margin
         stage = stage_of(evidence)
         schema, unit = stage.setting.schema, stage.setting.unit
         share = stage.allowance.part(1.0 / len(schema.modelled))
-        return [_column(name, schema[name], share, unit) for name in schema.modelled]
+        return [_lay_out_column(name, schema[name], share, unit) for name in schema.modelled]
 
     def ask(evidence: Evidence[Any]) -> Step | None:
         transform = _TRANSFORMS[stage_of(evidence).name]
@@ -202,7 +202,7 @@ def transformed_steps(stage_of: Callable[[Evidence[Any]], NamedStage]) -> Margin
     return MarginSteps(ask=ask, estimate=estimate)
 
 
-def _column(name: str, column: Column, share: Allowance, unit: Unit) -> BinnedColumn:
+def _lay_out_column(name: str, column: Column, share: Allowance, unit: Unit) -> BinnedColumn:
     bins = public_bins(column, MAX_TRANSFORMED_BINS)
     values = int(bins[: column.value_cells].max()) + 1
     return BinnedColumn(name=name, share=share, unit=unit, bins=bins, values=values)
@@ -216,15 +216,15 @@ def _ask_efpa(evidence: Evidence[Any], column: BinnedColumn) -> Step | None:
         column.share.part(1 - CHOICE_SHARE),
     )
     if chosen not in evidence:
-        kinds = [_cosine(column.name, column.bins, kept) for kept in range(1, column.size + 1)]
-        stds = np.array([_noise(kind, rest, column.unit).std_on(kind.resolution) for kind in kinds])
+        kinds = [_request_cosines(column.name, column.bins, kept) for kept in range(1, column.size + 1)]
+        stds = np.array([_choose_noise(kind, rest, column.unit).std_on(kind.resolution) for kind in kinds])
         expected_norms = np.sqrt(np.arange(1, column.size + 1)) * stds  # of the noise when 1, 2, ... are kept
         score = TailNorms(column=column.name, partition=column.bins, penalties=expected_norms)
         return Choose(label=chosen, score=score, epsilon=column.share.part(CHOICE_SHARE).choice_epsilon())
     if measured in evidence:
         return None
-    query = _cosine(column.name, column.bins, evidence.chosen(chosen)[0] + 1)
-    return Measure(label=measured, requests=(Request(query=query, noise=_noise(query, rest, column.unit)),))
+    query = _request_cosines(column.name, column.bins, evidence.chosen(chosen)[0] + 1)
+    return Measure(label=measured, requests=(Request(query=query, noise=_choose_noise(query, rest, column.unit)),))
 
 
 def _count_efpa(evidence: Evidence[Any], column: BinnedColumn) -> Floats:
@@ -236,7 +236,7 @@ def _ask_privelet(evidence: Evidence[Any], column: BinnedColumn) -> Step | None:
     if label in evidence:
         return None
     query = Coefficients(column=column.name, lookup=column.bins, basis="haar", kept=1 << (column.size - 1).bit_length())
-    return Measure(label=label, requests=(Request(query=query, noise=_noise(query, column.share, column.unit)),))
+    return Measure(label=label, requests=(Request(query=query, noise=_choose_noise(query, column.share, column.unit)),))
 
 
 def _count_privelet(evidence: Evidence[Any], column: BinnedColumn) -> Floats:
@@ -249,7 +249,7 @@ def _ask_noise_first(evidence: Evidence[Any], column: BinnedColumn) -> Step | No
 
 
 def _count_noise_first(evidence: Evidence[Any], column: BinnedColumn) -> Floats:
-    """Merge runs of bins of values that differ by little more than noise."""
+    """Return the noisy counts of NoiseFirst: runs of bins that differ by little more than noise are merged."""
     (noisy,) = evidence.measured(f"noisefirst of {column.name}")
     counts = noisy.values.astype(np.float64)
     return np.append(merge_runs(counts[: column.values], noisy.noise.variance), counts[column.values :])
@@ -304,10 +304,10 @@ _TRANSFORMS = {
 }
 
 
-def _cosine(column: str, bins: NDArray[np.int32], kept: int) -> Coefficients:
+def _request_cosines(column: str, bins: NDArray[np.int32], kept: int) -> Coefficients:
     return Coefficients(column=column, lookup=bins, basis="cosine", kept=kept)
 
 
-def _noise(feature: Coefficients, allowance: Allowance, unit: Unit) -> Noise:
+def _choose_noise(feature: Coefficients, allowance: Allowance, unit: Unit) -> Noise:
     l1, l2 = feature.sensitivity(unit)
     return allowance.sum_noise(l1=l1, l2=l2)

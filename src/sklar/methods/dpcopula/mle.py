@@ -91,7 +91,7 @@ def _ask_means(evidence: Evidence[MleOptions]) -> Measure | None:
         return None
     lookups = tuple(normal_scores(margin) for margin in measured.margins)
     scores = Scores(columns=tuple(setting.schema.modelled), lookups=lookups)
-    blocks, seed = _blocks(measured.rows, options), int(setting.generator().integers(0, 2**62))
+    blocks, seed = _count_blocks(measured.rows, options), int(setting.generator().integers(0, 2**62))
     query = _FEATURES[options.estimate](scores=scores, blocks=blocks, seed=seed)
     noise = vector_noise(query, stage, setting.unit, options.noise)
     return Measure(label=MEANS, requests=(Request(query=query, noise=noise),))
@@ -129,7 +129,7 @@ def require_enough(columns: int, rows: float, options: MleOptions, stage: Allowa
     """Refuse a table so small that every correlation would be below the noise level."""
     if columns < 2:
         return
-    blocks = _blocks(rows, options)
+    blocks = _count_blocks(rows, options)
     if options.published:
         _require_published(columns, blocks, options, stage)
         return
@@ -145,7 +145,7 @@ def require_enough(columns: int, rows: float, options: MleOptions, stage: Allowa
 
 
 def _require_published(columns: int, blocks: int, options: MleOptions, stage: Allowance) -> None:
-    """The paper's rule: more than C(m, 2) / (0.025 epsilon2) blocks."""
+    """Refuse fewer blocks than the paper requires: more than C(m, 2) / (0.025 epsilon2)."""
     fewest = math.comb(columns, 2) / (0.025 * stage.amount)
     if blocks <= fewest:
         raise UsageError(
@@ -178,17 +178,17 @@ def outline(schema: Schema, options: MleOptions, allowance: Allowance, unit: Uni
     m = len(schema.modelled)
     if m < 2:
         return outline_stages(schema, options, allowance, unit, None)
-    feature = _expected(m, _blocks(rows, options), options)
+    feature = _expected(m, _count_blocks(rows, options), options)
     noise = vector_noise(feature, options.vector_stage(allowance), unit, options.noise)
     return outline_stages(schema, options, allowance, unit, ("mean correlations", noise, feature.resolution, rows))
 
 
-def _blocks(rows: float, options: MleOptions) -> int:
+def _count_blocks(rows: float, options: MleOptions) -> int:
     return max(1, int(rows) // options.block_rows)
 
 
 def _expected(columns: int, blocks: int, options: MleOptions) -> BlockMeans:
-    """Return a vector of the size and bound of the query."""
+    """Return the query with placeholder values, to know its size and sensitivity before the margins are measured."""
     lookups = (np.zeros(1, dtype=np.int32),) * columns
     scores = Scores(columns=tuple(str(j) for j in range(columns)), lookups=lookups)
     return _FEATURES[options.estimate](scores=scores, blocks=blocks, seed=0)

@@ -72,11 +72,11 @@ class StagedOptions:
         require_number("k", self.k, 1e-6, 1e6)
 
     def margin_stage(self, allowance: Allowance) -> Allowance:
-        """Return what the margins may spend."""
+        """Return the allowance of the margins."""
         return allowance.part(self.k / (self.k + 1))
 
     def vector_stage(self, allowance: Allowance) -> Allowance:
-        """Return what the vector of correlations may spend."""
+        """Return the allowance of the vector of correlations."""
         return allowance.part(1 / (self.k + 1))
 
 

@@ -126,11 +126,11 @@ def few_rows_steps(stage_of: Callable[[Evidence[Any]], FewRowsStage]) -> FewRows
 
     @remembered
     def ask_star(evidence: Evidence[Any]) -> Measure | None:
-        return _star_step(stage(evidence), stage(evidence).opening.star, layout(evidence), STAR)
+        return _plan_star(stage(evidence), stage(evidence).opening.star, layout(evidence), STAR)
 
     @remembered
     def first_star(evidence: Evidence[Any]) -> Star | None:
-        return _star(evidence, layout(evidence), STAR)
+        return _read_measured_star(evidence, layout(evidence), STAR)
 
     @remembered
     def shares(evidence: Evidence[Any]) -> FewRowsShares:
@@ -144,19 +144,19 @@ def few_rows_steps(stage_of: Callable[[Evidence[Any]], FewRowsStage]) -> FewRows
     def ask_star_again(evidence: Evidence[Any]) -> Measure | None:
         """Ask for a second star from what was left."""
         more = shares(evidence).star - stage(evidence).opening.star
-        return None if first_star(evidence) is None else _star_step(stage(evidence), more, layout(evidence), STAR_AGAIN)
+        return None if first_star(evidence) is None else _plan_star(stage(evidence), more, layout(evidence), STAR_AGAIN)
 
     @remembered
     def star(evidence: Evidence[Any]) -> Star | None:
         """Both stars, joined by inverse variance."""
-        first, again = first_star(evidence), _star(evidence, layout(evidence), STAR_AGAIN)
+        first, again = first_star(evidence), _read_measured_star(evidence, layout(evidence), STAR_AGAIN)
         return first if first is None or again is None else pool_stars(first, again)
 
     @remembered
     def latents(evidence: Evidence[Any]) -> tuple[Latent, ...]:
         """Return scored columns; the star orders the levels of nominal ones, which then join the pairs."""
         at, seen = layout(evidence), star(evidence)
-        orders = zip(at.nominal, _orders(at, seen), strict=True) if seen is not None else ()
+        orders = zip(at.nominal, _order_latent_levels(at, seen), strict=True) if seen is not None else ()
         return at.scored + tuple(value_latent(j, at.margins[j], None, found.order) for j, found in orders)
 
     @remembered
@@ -181,7 +181,7 @@ def few_rows_steps(stage_of: Callable[[Evidence[Any]], FewRowsStage]) -> FewRows
     @remembered
     def estimate(evidence: Evidence[Any]) -> MeasuredFewRows:
         at, seen = layout(evidence), star(evidence)
-        orders = _orders(at, seen) if seen is not None else []
+        orders = _order_latent_levels(at, seen) if seen is not None else []
         moments = Moments(
             star=None if seen is None else Moment(mean=seen.scores, variance=seen.variance),
             levels=np.stack([found.shifts for found in orders], axis=1) if orders else None,
@@ -229,14 +229,14 @@ def lay_out_latents(
     )
 
 
-def _star_step(stage: FewRowsStage, share: float, at: LatentLayout, label: str) -> Measure | None:
+def _plan_star(stage: FewRowsStage, share: float, at: LatentLayout, label: str) -> Measure | None:
     if at.classes is None or share < MIN_SHARE or not (at.scored or at.nominal):
         return None
     request = request_star(stage.setting, stage.allowance.part(share), at.scored, at.nominal, at.classes)
     return Measure(label=label, requests=(request,))
 
 
-def _star(evidence: Evidence[Any], at: LatentLayout, label: str) -> Star | None:
+def _read_measured_star(evidence: Evidence[Any], at: LatentLayout, label: str) -> Star | None:
     measured = evidence.measured(label)
     return read_star(measured[0], at.rows) if measured else None
 
@@ -247,10 +247,10 @@ def _strength(at: LatentLayout, seen: Star | None) -> float:
         return 0.0
     noise = seen.variance / at.basis.spread
     scored = float((at.basis.turn(seen.scores) ** 2 - noise[:, None]).sum())
-    return scored + sum(float((found.shifts**2).sum()) for found in _orders(at, seen))
+    return scored + sum(float((found.shifts**2).sum()) for found in _order_latent_levels(at, seen))
 
 
-def _orders(at: LatentLayout, seen: Star) -> list[LevelOrder]:
+def _order_latent_levels(at: LatentLayout, seen: Star) -> list[LevelOrder]:
     assert at.classes is not None
     margins = [at.margins[j] for j in at.nominal]
     return order_levels(margins, at.classes.share, at.basis, seen.levels, seen.variance)

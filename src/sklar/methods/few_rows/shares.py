@@ -87,7 +87,10 @@ def closing_shares(opened: FewRowsShares, strength: float, noise: float, scored_
 
 
 def gain_of_pairs(noise: float, scored_share: float) -> float:
-    """Return which part of what pairs may have at most they get; `noise` and `scored_share` as in `opening_shares`."""
+    """Return the fraction of their maximum share that pairs get: less with more noise and with fewer scored pairs.
+
+    `noise` and `scored_share` are those of `opening_shares`.
+    """
     return scored_share * ease_in(noise / max(scored_share, 1e-3), NOISE_WITHOUT_GAIN, NOISE_WITH_FULL_GAIN)
 
 

@@ -42,7 +42,7 @@ def request_star(
     schema = setting.schema
     names = tuple(schema.modelled[j] for j in nominal)
     levels = tuple(np.arange(schema.size(name), dtype=np.int32) for name in names)
-    scores, contrasts = _scores(setting, latents), _contrasts(setting, classes)
+    scores, contrasts = _make_scores(setting, latents), _make_contrasts(setting, classes)
     return sum_request(
         StarSums(scores=scores, contrasts=contrasts, nominal=names, levels=levels), allowance, setting.unit
     )
@@ -71,14 +71,14 @@ def pool_stars(first: Star, second: Star) -> Star:
 
 def request_pairs(setting: Setting[Any], allowance: Allowance, latents: Sequence[Latent]) -> Request:
     """Ask for products of two scores, for all pairs."""
-    return sum_request(PairSums(scores=_scores(setting, latents)), allowance, setting.unit)
+    return sum_request(PairSums(scores=_make_scores(setting, latents)), allowance, setting.unit)
 
 
 def request_class_pairs(
     setting: Setting[Any], allowance: Allowance, latents: Sequence[Latent], classes: Classes
 ) -> Request:
     """Ask for contrasts of the target times products of two scores, for all pairs."""
-    query = PairSums(scores=_scores(setting, latents), contrasts=_contrasts(setting, classes))
+    query = PairSums(scores=_make_scores(setting, latents), contrasts=_make_contrasts(setting, classes))
     return sum_request(query, allowance, setting.unit)
 
 
@@ -98,13 +98,13 @@ def read_moment(measured: Sequence[Measurement], rows: float) -> Moment | None:
     return Moment(mean=mean, variance=measured[0].noise.variance / rows**2)
 
 
-def _scores(setting: Setting[Any], latents: Sequence[Latent]) -> Scores:
+def _make_scores(setting: Setting[Any], latents: Sequence[Latent]) -> Scores:
     names = [setting.schema.modelled[latent.column] for latent in latents]
     lookups = [score_lookup(latent, setting.schema.size(name)) for latent, name in zip(latents, names, strict=True)]
     return Scores(columns=tuple(names), lookups=tuple(lookups))
 
 
-def _contrasts(setting: Setting[Any], classes: Classes) -> Contrasts:
+def _make_contrasts(setting: Setting[Any], classes: Classes) -> Contrasts:
     lookups, bits = contrast_lookups(classes)
     column = setting.schema.modelled[classes.column]
     return Contrasts(column=column, lookups=tuple(a.astype(np.int32) for a in lookups), bits=bits)

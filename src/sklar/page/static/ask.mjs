@@ -114,7 +114,7 @@ async function showModelAnswer(page, question, conditions, place) {
 }
 
 function withInterval(one) {
-  const rows = one.numbers.map((x) => [x.group ?? x.term ?? "all rows", x.value === null ? "–" : number(x.value), x.low === null ? "–" : `${number(x.low)} to ${number(x.high)}`, x.worth === null ? "–" : x.worth.toLocaleString("en")]);
+  const rows = one.numbers.map((x) => [x.group ?? x.term ?? "all rows", x.value === null ? "–" : number(x.value), x.low === null ? "–" : `${number(x.low)} to ${number(x.high)}`, x.effective_rows === null ? "–" : x.effective_rows.toLocaleString("en")]);
   return h("section", { class: "panel good" }, h("h3", one.text),
     h("figure", { class: "large" }, intervalChart(one.numbers.map((x) => ({ label: x.group ?? x.term ?? "all rows", ...x })), one.text)),
     table(["group", "estimate", "95% interval", "effective rows"], rows, { label: one.text }),

@@ -148,13 +148,13 @@ export class Estimator {
   describe(question, group, part, { value, low, high, ratio }, how) {
     const [least, most] = possibleRange(question, this.coordinates.get(question.columns[0]));
     const back = question.statistic === "correlation" ? Math.tanh : (x) => x, clip = (x) => Math.min(Math.max(back(x), least), most);
-    const worth = this.known.rows * part * Math.min(ratio, 1);
-    return { group, term: null, value: clip(value), low: clip(low), high: clip(high), worth: worth > 0 ? roundToTwoDigits(worth) : null, how };
+    const effective = this.known.rows * part * Math.min(ratio, 1);
+    return { group, term: null, value: clip(value), low: clip(low), high: clip(high), effective_rows: effective > 0 ? roundToTwoDigits(effective) : null, how };
   }
 }
 
 const isShare = (question) => question.value !== null && question.value !== undefined;
-const noAnswer = (group) => ({ group, term: null, value: null, low: null, high: null, worth: null, how: NO_ROWS });
+const noAnswer = (group) => ({ group, term: null, value: null, low: null, high: null, effective_rows: null, how: NO_ROWS });
 
 function withEveryCode(codes, size) {
   const count = Math.min(size, MAX_ADDED_CODES), added = Array.from({ length: count }, (_, i) => (count > 1 ? Math.trunc((i * (size - 1)) / (count - 1)) : 0));

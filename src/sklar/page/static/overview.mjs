@@ -12,7 +12,7 @@ export function overview({ content, strength }) {
     h("section", { class: "hero" },
       h("p", { class: "kicker" }, "Privacy claim"),
       h("p", { class: "lead" }, claim.first),
-      h("p", { class: "lead soft" }, `Whatever anyone concludes from this page becomes at most ${number(times, 3)} times as likely by one person being in the table`,
+      h("p", { class: "lead soft" }, `Any conclusion that anyone draws from this page becomes at most ${number(times, 3)} times as likely by one person being in the table`,
         claim.delta ? `, up to a probability of ${claim.delta}.` : "."),
       h("dl", { class: "numbers" },
         fact("epsilon", number(claim.epsilon)), fact("delta", String(claim.delta)), fact("rows, about", rows.toLocaleString("en")),

@@ -72,10 +72,10 @@ class Member:
 
 def checksum_of(content: Content) -> Checksum:
     """Compute the checksum of a content, piece by piece."""
-    return _sum_pieces(_pieces(content))
+    return _compute_checksum(_read_content(content))
 
 
-def _sum_pieces(pieces: Iterator[bytes]) -> Checksum:
+def _compute_checksum(pieces: Iterator[bytes]) -> Checksum:
     size, crc, digest = 0, 0, hashlib.sha256()
     for piece in pieces:
         size, crc = size + len(piece), zlib.crc32(piece, crc)
@@ -83,7 +83,7 @@ def _sum_pieces(pieces: Iterator[bytes]) -> Checksum:
     return Checksum(size=size, sha256=digest.hexdigest(), crc=crc)
 
 
-def _pieces(content: Content) -> Iterator[bytes]:
+def _read_content(content: Content) -> Iterator[bytes]:
     if isinstance(content, bytes):
         yield content
         return
@@ -103,29 +103,29 @@ def archive_pieces(members: Mapping[str, Content]) -> Iterator[bytes]:
     at = 0
     for name, content in members.items():
         checksum = checksum_of(content)
-        header = _local_header(name, checksum)
+        header = _make_local_header(name, checksum)
         found[name] = Member(offset=at, checksum=checksum)
         at += len(header) + checksum.size
         if at > MAX_BYTES:
             raise OutputError(f"a bundle holds at most {MAX_BYTES >> 20:,} MiB: bundle fewer rows")
         yield header
-        yield from _pieces(content)
+        yield from _read_content(content)
     yield _directory(found, at)
 
 
-def _local_header(name: str, checksum: Checksum) -> bytes:
+def _make_local_header(name: str, checksum: Checksum) -> bytes:
     spelt, size = name.encode(), checksum.size
     return _LOCAL.pack(_MAGIC, 20, _flags(name), 0, 0, _DATE, checksum.crc, size, size, len(spelt), 0) + spelt
 
 
 def _directory(members: Mapping[str, Member], start: int) -> bytes:
     """Return the directory at the end of an archive; offsets of members are those of their headers."""
-    entries = b"".join(_directory_entry(name, member) for name, member in members.items())
+    entries = b"".join(_make_directory_entry(name, member) for name, member in members.items())
     count = len(members)
     return entries + _END.pack(b"PK\x05\x06", 0, 0, count, count, len(entries), start, 0)
 
 
-def _directory_entry(name: str, member: Member) -> bytes:
+def _make_directory_entry(name: str, member: Member) -> bytes:
     spelt, size = name.encode(), member.checksum.size
     fixed = _CENTRAL.pack(
         b"PK\x01\x02", 20, 3, 20, 0, _flags(name), 0, 0, _DATE, member.checksum.crc, size, size, len(spelt), 0, 0, 0, 0,
@@ -200,7 +200,7 @@ def read_archive(path: str | PathLike[str]) -> Archive:
     Raises:
         BundleError: A byte was changed; the error names the part.
     """
-    place, size = Path(path), _size(path)
+    place, size = Path(path), _get_size(path)
     found: dict[str, Member] = {}
     headers: dict[str, Member] = {}
     manifest: dict[str, Any] = {}
@@ -212,7 +212,7 @@ def read_archive(path: str | PathLike[str]) -> Archive:
                 name, stated = _stated_header(file, head, found, size, known)
                 if stated > _allowed_bytes(name, manifest, known):
                     raise BundleError(name, f"'{name}' is larger than allowed, or than the manifest lists it")
-                found[name] = Member(offset=file.tell(), checksum=_sum_pieces(_read_pieces(file, stated)))
+                found[name] = Member(offset=file.tell(), checksum=_compute_checksum(_read_pieces(file, stated)))
                 headers[name] = Member(offset=at, checksum=found[name].checksum)
                 _require_header(file, at, name, found[name])
                 if name == MANIFEST:
@@ -231,7 +231,7 @@ def read_archive(path: str | PathLike[str]) -> Archive:
     return Archive(path=place, manifest=manifest, members=found)
 
 
-def _size(path: str | PathLike[str]) -> int:
+def _get_size(path: str | PathLike[str]) -> int:
     try:
         status = os.stat(path)
     except OSError as error:
@@ -298,7 +298,7 @@ def _allowed_bytes(name: str, manifest: Mapping[str, Any], known: set[str]) -> i
 
 def _require_header(file: BinaryIO, at: int, name: str, member: Member) -> None:
     """Refuse a header that is not the one that a member of this content has."""
-    expected = _local_header(name, member.checksum)
+    expected = _make_local_header(name, member.checksum)
     after = file.tell()
     file.seek(at)
     if file.read(len(expected)) != expected:

@@ -14,9 +14,9 @@ from sklar.export.atomic import atomic_file, require_writable
 from sklar.export.write import write_table
 from sklar.model.linked import LinkedModel
 from sklar.pipeline.bundle.archive import MANIFEST, SIGNATURE, Content, archive_pieces, checksum_of, manifest_of
-from sklar.pipeline.bundle.documents import as_json, croissant, documents, registry_record, synthetic_tables
+from sklar.pipeline.bundle.documents import as_json, make_croissant, make_documents, registry_record, synthetic_tables
 from sklar.pipeline.bundle.extract import extract_ledger
-from sklar.pipeline.bundle.keys import signature
+from sklar.pipeline.bundle.keys import make_signature
 from sklar.pipeline.model import Model, load
 from sklar.pipeline.model_file import Stored, write_model
 from sklar.pipeline.release_page.gather import make_page
@@ -67,14 +67,14 @@ def bundle(
     stored = stored_of(fitted)
     title = name or place.name.removesuffix(".zip").removesuffix(".release") or "release"
     count = _default_rows(fitted) if rows is None else rows
-    pages: dict[str, Content] = {} if report is None else {REPORT: _public_page(report, fitted)}
+    pages: dict[str, Content] = {} if report is None else {REPORT: _read_public_page(report, fitted)}
     lines = None if ledger is None else extract_ledger(ledger, stored)
     with tempfile.TemporaryDirectory() as folder:
         if page:
             pages[PAGE] = interactive_page(stored, title, lines, Path(folder))
         members = {**members_of(stored, title, count, seed, Path(folder), lines), **pages}
         manifest = manifest_of(members, release_facts(stored, {"name": title, "rows": count, "seed": seed}))
-        signed = {} if sign is None else {SIGNATURE: signature(manifest, sign)}
+        signed = {} if sign is None else {SIGNATURE: make_signature(manifest, sign)}
         with atomic_file(place) as file:
             file.writelines(archive_pieces({MANIFEST: manifest, **signed, **members}))
     return place
@@ -109,8 +109,10 @@ def members_of(
     write_model(stored, folder / MODEL)
     tables: dict[str, Content] = {file: folder / file for file in _write_rows(stored, folder, rows, seed)}
     return {
-        **documents(stored),
-        "croissant.json": as_json(croissant(stored, name, {file: checksum_of(one) for file, one in tables.items()})),
+        **make_documents(stored),
+        "croissant.json": as_json(
+            make_croissant(stored, name, {file: checksum_of(one) for file, one in tables.items()})
+        ),
         "registry.json": as_json(registry_record(stored, name, rows)),
         MODEL: folder / MODEL,
         **tables,
@@ -137,7 +139,7 @@ def stored_of(model: Model) -> Stored:
     return model._stored  # pyright: ignore[reportPrivateUsage]
 
 
-def _public_page(path: Place, model: Model) -> bytes:
+def _read_public_page(path: Place, model: Model) -> bytes:
     if os.fspath(path).endswith(".custodian.html"):
         raise UsageError("a report for the custodian is computed from real rows and cannot be part of a release")
     try:

@@ -45,13 +45,13 @@ SYNTHETIC_NOTE = (
 """Description of sampled rows in metadata."""
 
 
-def documents(stored: Stored) -> dict[str, bytes]:
+def make_documents(stored: Stored) -> dict[str, bytes]:
     """Return the members that are computed from the model alone."""
     return {
         "README.txt": README.encode(),
         "claim.html": claim_page(stored).encode(),
         "claim.json": as_json({"claim": str(stored.claim), **stored.claim.to_dict()}),
-        "dictionary.csv": dictionary(stored.schema).encode(),
+        "dictionary.csv": make_dictionary(stored.schema).encode(),
         "schema.toml": schema_to_toml(stored.schema).encode(),
         "versions.json": as_json(stored.fit.get("versions", {})),
     }
@@ -60,10 +60,10 @@ def documents(stored: Stored) -> dict[str, bytes]:
 def claim_page(stored: Stored) -> str:
     """Return the claim on one page, with room for a signature."""
     claim = stored.claim
-    return render("claim.html", claim=claim, facts=_facts(claim), digest=model_digest(stored)[:16]) + "\n"
+    return render("claim.html", claim=claim, facts=_list_facts(claim), digest=model_digest(stored)[:16]) + "\n"
 
 
-def _facts(claim: Claim) -> list[tuple[str, str]]:
+def _list_facts(claim: Claim) -> list[tuple[str, str]]:
     if not claim.guarantee:
         return [("Method", claim.method), *claim.basis]
     return [
@@ -72,16 +72,19 @@ def _facts(claim: Claim) -> list[tuple[str, str]]:
         *([("Given", f"a prior taken as public: '{claim.prior.name}'")] if claim.prior is not None else []),
         ("Protected", claim.protected),
         ("Method", claim.method),
-        ("Ledger", "none" if claim.ledger is None else f"'{claim.ledger.name}', {_fits(claim.ledger.fits)}"),
+        (
+            "Ledger",
+            "none" if claim.ledger is None else f"'{claim.ledger.name}', {_describe_fit_count(claim.ledger.fits)}",
+        ),
         *claim.basis,
     ]
 
 
-def _fits(count: int) -> str:
+def _describe_fit_count(count: int) -> str:
     return "its only fit" if count == 1 else f"one of {count} fits"
 
 
-def dictionary(schema: Schema) -> str:
+def make_dictionary(schema: Schema) -> str:
     """Return a CSV with one line per column: kind, facts, values."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
@@ -142,7 +145,7 @@ def synthetic_tables(schema: Schema) -> tuple[SyntheticTable, ...]:
     )
 
 
-def croissant(stored: Stored, name: str, tables: Mapping[str, Checksum]) -> dict[str, Any]:
+def make_croissant(stored: Stored, name: str, tables: Mapping[str, Checksum]) -> dict[str, Any]:
     """Return Croissant metadata of the synthetic rows, which refers to the files of the bundle by name and hash."""
     described = synthetic_tables(stored.schema)
     return {
@@ -171,7 +174,9 @@ def croissant(stored: Stored, name: str, tables: Mapping[str, Checksum]) -> dict
                 "@id": table.name,
                 "name": table.name,
                 "field": [
-                    _field(table, column, facts) for column, facts in table.schema.items() if facts.kind != "ignore"
+                    _describe_field(table, column, facts)
+                    for column, facts in table.schema.items()
+                    if facts.kind != "ignore"
                 ],
             }
             for table in described
@@ -179,7 +184,7 @@ def croissant(stored: Stored, name: str, tables: Mapping[str, Checksum]) -> dict
     }
 
 
-def _field(table: SyntheticTable, name: str, column: Column) -> dict[str, Any]:
+def _describe_field(table: SyntheticTable, name: str, column: Column) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
         "@id": f"{table.name}/{name}",

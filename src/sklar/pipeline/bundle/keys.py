@@ -24,7 +24,7 @@ ALGORITHM = "ed25519"
 
 def make_key(path: str | PathLike[str]) -> tuple[Path, Path]:
     """Write a new private key to `path` (mode 0600, not overwritten) and the public one to `path`.pub; return both."""
-    forms, private = _forms(), _ed25519().Ed25519PrivateKey.generate()
+    forms, private = _import_serialization(), _import_ed25519().Ed25519PrivateKey.generate()
     place = Path(path)
     public = place.with_name(place.name + ".pub")
     for taken in (place, public):
@@ -42,7 +42,7 @@ def make_key(path: str | PathLike[str]) -> tuple[Path, Path]:
     return place, public
 
 
-def signature(manifest: bytes, key: str | PathLike[str]) -> bytes:
+def make_signature(manifest: bytes, key: str | PathLike[str]) -> bytes:
     """Return the signature member of a bundle with this manifest."""
     private = _read_private_key(key)
     record = {
@@ -55,7 +55,7 @@ def signature(manifest: bytes, key: str | PathLike[str]) -> bytes:
 
 def signed_by(member: bytes, manifest: bytes) -> Ed25519PublicKey | None:
     """Return the key that signed this manifest, from the signature member; None if the signature is invalid."""
-    module = _ed25519()
+    module = _import_ed25519()
     from cryptography.exceptions import InvalidSignature
 
     try:
@@ -75,8 +75,8 @@ def signed_by(member: bytes, manifest: bytes) -> Ed25519PublicKey | None:
 
 def read_public_key(path: str | PathLike[str]) -> Ed25519PublicKey:
     """Read a public key file written by `sklar key`."""
-    key = _read_key(path, _forms().load_pem_public_key)
-    if not isinstance(key, _ed25519().Ed25519PublicKey):
+    key = _read_key(path, _import_serialization().load_pem_public_key)
+    if not isinstance(key, _import_ed25519().Ed25519PublicKey):
         raise UsageError(f"{os.fspath(path)} is not a public key of `sklar key` (its name ends in .pub)")
     return key
 
@@ -87,8 +87,8 @@ def fingerprint(key: Ed25519PublicKey) -> str:
 
 
 def _read_private_key(path: str | PathLike[str]) -> Ed25519PrivateKey:
-    key = _read_key(path, partial(_forms().load_pem_private_key, password=None))
-    if not isinstance(key, _ed25519().Ed25519PrivateKey):
+    key = _read_key(path, partial(_import_serialization().load_pem_private_key, password=None))
+    if not isinstance(key, _import_ed25519().Ed25519PrivateKey):
         raise UsageError(f"{os.fspath(path)} is not a private key of `sklar key`")
     return key
 
@@ -103,7 +103,7 @@ def _read_key(path: str | PathLike[str], parse: Callable[[bytes], Any]) -> Any:
         return None
 
 
-def _ed25519() -> Any:
+def _import_ed25519() -> Any:
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError:
@@ -111,8 +111,8 @@ def _ed25519() -> Any:
     return ed25519
 
 
-def _forms() -> Any:
-    _ed25519()
+def _import_serialization() -> Any:
+    _import_ed25519()
     from cryptography.hazmat.primitives import serialization
 
     return serialization

@@ -39,6 +39,8 @@ from sklar.schema.numbers import Real
 
 MAX_REPLICAS = 1000
 MAX_ADDED_CODES = 4_096
+"""Codes of a column that are added to the rows drawn for an answer, so that each occurs; of more, evenly spaced
+ones."""
 LEAST_COVERED = 1e-9
 """Part of a cell below which numbers are single reals: no range in a question is that narrow."""
 STEP_ROWS = 40_000
@@ -165,7 +167,7 @@ def _answer_quantile(
 
 
 def _with_every_code(codes: CodeTable, name: str, size: int) -> CodeTable:
-    """Add a row for each code of a column, or for some if there are many; the correction removes what they add."""
+    """Add a row for each code of a column (or for some of many); the correction removes their effect."""
     every = np.unique(np.linspace(0, size - 1, min(size, MAX_ADDED_CODES)).astype(codes.columns[name].dtype))
     return CodeTable(columns={name: np.concatenate([codes.columns[name], every])})
 

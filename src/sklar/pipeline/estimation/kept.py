@@ -21,7 +21,7 @@ from sklar.errors import OutputError
 from sklar.export.atomic import atomic_file
 from sklar.inference.replicas import Replica
 from sklar.pipeline.estimation.making import Replicas
-from sklar.pipeline.versions import versions
+from sklar.pipeline.versions import list_versions
 
 FORMAT, VERSION = "sklar-replicas", 1
 ENDING = ".replicas"
@@ -30,7 +30,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 def key_of(digest: str, count: int, entropy: int) -> dict[str, Any]:
     """Return what replicas depend on: the model, the seed, their number and the software versions."""
-    made = {name: versions()[name] for name in ("sklar", "code", "numpy")}
+    made = {name: list_versions()[name] for name in ("sklar", "code", "numpy")}
     return {"format": FORMAT, "version": VERSION, "model": digest, "count": count, "seed": entropy, "made by": made}
 
 
@@ -48,7 +48,7 @@ def keep_replicas(path: str, key: Mapping[str, Any], replicas: Replicas) -> None
         for kind, tables in kinds.items():
             for i, name in enumerate(names):
                 codes = np.stack([table.columns[name] for table in tables])
-                _write(archive, f"{kind}/{i}.npy", _bytes(codes.astype(np.min_scalar_type(int(codes.max())))))
+                _write(archive, f"{kind}/{i}.npy", _encode_array(codes.astype(np.min_scalar_type(int(codes.max())))))
 
 
 def read_kept(path: str, key: Mapping[str, Any], columns: Sequence[str]) -> Replicas | None:
@@ -63,8 +63,8 @@ def read_kept(path: str, key: Mapping[str, Any], columns: Sequence[str]) -> Repl
             manifest = json.loads(archive.read("manifest.json"))
             if manifest["key"] != json.loads(json.dumps(key)):
                 return None
-            kinds = {kind: _tables(archive, kind, manifest, columns) for kind in ("sampled", "drawn")}
-            (model,) = _tables(archive, "model", manifest, manifest["columns"])
+            kinds = {kind: _read_tables(archive, kind, manifest, columns) for kind in ("sampled", "drawn")}
+            (model,) = _read_tables(archive, "model", manifest, manifest["columns"])
         triples = zip(kinds["drawn"], kinds["sampled"], manifest["rows"], strict=True)
         made = tuple(Replica(drawn=drawn, sampled=sampled, rows=int(rows)) for drawn, sampled, rows in triples)
         return Replicas(model=model, replicas=made)
@@ -72,7 +72,7 @@ def read_kept(path: str, key: Mapping[str, Any], columns: Sequence[str]) -> Repl
         return None
 
 
-def _tables(archive: zipfile.ZipFile, kind: str, manifest: Any, columns: Sequence[str]) -> list[CodeTable]:
+def _read_tables(archive: zipfile.ZipFile, kind: str, manifest: Any, columns: Sequence[str]) -> list[CodeTable]:
     found: dict[str, np.ndarray] = {}
     for name in columns:
         content = archive.read(f"{kind}/{manifest['columns'].index(name)}.npy")
@@ -80,7 +80,7 @@ def _tables(archive: zipfile.ZipFile, kind: str, manifest: Any, columns: Sequenc
     return [CodeTable(columns={name: codes[b] for name, codes in found.items()}) for b in range(len(found[columns[0]]))]
 
 
-def _bytes(array: np.ndarray) -> bytes:
+def _encode_array(array: np.ndarray) -> bytes:
     file = io.BytesIO()
     np.save(file, array, allow_pickle=False)
     return file.getvalue()

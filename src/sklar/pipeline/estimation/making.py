@@ -61,7 +61,7 @@ def mechanism_of(stored: Stored) -> Mechanism:
 def make_replicas(stored: Stored, count: int, entropy: int, done: Done | None = None) -> Replicas:
     """Make replicas, and draw rows of the model itself."""
     mechanism = mechanism_of(stored)
-    made = tuple(_each(stored, range(count), Replicate(entropy=entropy), done))
+    made = tuple(_make_each(stored, range(count), Replicate(entropy=entropy), done))
     return Replicas(model=draw_model_rows(mechanism, entropy), replicas=made)
 
 
@@ -70,7 +70,7 @@ def make_implicates(
 ) -> Iterator[SampledTable]:
     """Yield tables of independent rows, each from a replica of its own."""
     mechanism_of(stored)
-    return _each(stored, range(count), Implicate(entropy=entropy, rows=rows), done)
+    return _make_each(stored, range(count), Implicate(entropy=entropy, rows=rows), done)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,9 @@ class Implicate:
             return draw_block(model, stored.schema, self.rows, rng, {})[0]
 
 
-def _each(stored: Stored, indices: range, make: Callable[[Stored, int], Made], done: Done | None) -> Iterator[Made]:
+def _make_each(
+    stored: Stored, indices: range, make: Callable[[Stored, int], Made], done: Done | None
+) -> Iterator[Made]:
     report, took = done or (lambda more: None), 0.0
     for index in indices[:TIMED_REPLICAS]:
         start = time.process_time()
@@ -154,7 +156,7 @@ def implicates_to_files(
     count = whole_number(count, "the number of implicates")
     if os.fspath(path) == STANDARD_OUTPUT or os.fspath(path).endswith("/"):
         raise UsageError(
-            "implicates are written to files: give a file name, as people.csv for people-01.csv and so on."
+            "implicates are written to files: name a file, such as people.csv for people-01.csv, people-02.csv, ..."
         )
     paths = implicate_paths(path, count)
     for place in paths:

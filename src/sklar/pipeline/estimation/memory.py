@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from sklar.pipeline.estimation.making import Replicas
 
 REPLICAS = 20
-"""Default number of replicas: Student's t is then within 10% of the normal quantile; more narrow intervals little."""
+"""Default number of replicas: Student's t is then within 10% of the normal quantile. With more replicas, intervals
+become hardly narrower."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -29,7 +29,7 @@ from sklar.schema.table import Schema
 COUNTED = {
     PARENT: "each person counts once",
     FIRST: "each person with a row counts once",
-    NEXT: "only rows with one before them; each person who has such rows counts once, as their mean",
+    NEXT: "only rows that follow an earlier row of the person; each person with such rows counts once, as their mean",
 }
 """What is counted in each table, as a note on its estimates."""
 
@@ -49,12 +49,12 @@ class StoredView(Stored):
     @property
     def coordinates(self) -> Coordinates:
         """The coordinates of the table."""
-        return _view(self.whole.schema, self.place).by
+        return _get_view(self.whole.schema, self.place).by
 
     @property
     def fitted(self) -> Fitted:
         """The fit of the table: with its share of the allowance, its own stream and its own measurements."""
-        whole, view = self.whole.fitted, _view(self.whole.schema, self.place)
+        whole, view = self.whole.fitted, _get_view(self.whole.schema, self.place)
         part = view_evidence(whole.evidence(), self.place, whole.setting.rows if self.place == 0 else None)
         start = view.full("")
         recorded = tuple(
@@ -85,7 +85,7 @@ def ask_persons(
         by=question.by and names.get(question.by, question.by),
         given={names.get(name, name): wanted for name, wanted in question.given.items()},
     )  # fmt: skip
-    found = ask(_stored_view(stored, place), short, wanted, memory.views[place], done)
+    found = ask(_make_stored_view(stored, place), short, wanted, memory.views[place], done)
     assert stored.schema.person is not None
     most = stored.schema.person.bound
     counted = COUNTED[PARENT if place == 0 else views[place].name]
@@ -93,7 +93,7 @@ def ask_persons(
     return tuple(replace(one, name=question.name, how=f"{one.how}; {counted}") for one in found)
 
 
-def _view(schema: Schema, place: int) -> View:
+def _get_view(schema: Schema, place: int) -> View:
     return linked_views(schema)[1][place]
 
 
@@ -131,17 +131,17 @@ def _table_of(wide: LinkedColumns, columns: tuple[str, ...]) -> tuple[int, Mappi
 def _known(stored: Stored, place: int) -> LinearMeasurements:
     """Return the measurements of one table."""
     assert isinstance(stored.model, LinkedModel)
-    view = _view(stored.schema, place)
-    known = linear_measurements(_stored_view(stored, place).fitted)
+    view = _get_view(stored.schema, place)
+    known = linear_measurements(_make_stored_view(stored, place).fitted)
     # Numbers of rows are few, and have no tails that noise could hide: they are estimated from their counts alone.
     number = linked_views(stored.schema)[0].tables[view.name].more
     places = {**known.places, **({number: np.full_like(known.places[number], np.nan)} if number else {})}
     return replace(known, places=places)
 
 
-def _stored_view(stored: Stored, place: int) -> StoredView:
+def _make_stored_view(stored: Stored, place: int) -> StoredView:
     assert isinstance(stored.model, LinkedModel)
     return StoredView(
-        schema=_view(stored.schema, place).by.declared, claim=stored.claim, fit=stored.fit, recorded=stored.recorded,
-        model=stored.model.parts[place], whole=stored, place=place,
+        schema=_get_view(stored.schema, place).by.declared, claim=stored.claim, fit=stored.fit,
+        recorded=stored.recorded, model=stored.model.parts[place], whole=stored, place=place,
     )  # fmt: skip

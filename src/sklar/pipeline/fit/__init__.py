@@ -5,6 +5,6 @@ Only this package may cross the privacy boundary; methods without a guarantee ar
 """
 
 from sklar.pipeline.fit.request import FitRequest
-from sklar.pipeline.fit.run import fit, fitting
+from sklar.pipeline.fit.run import fit, open_fit
 
-__all__ = ["FitRequest", "fit", "fitting"]
+__all__ = ["FitRequest", "fit", "open_fit"]

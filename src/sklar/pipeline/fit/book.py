@@ -32,9 +32,9 @@ def open_book(
     """
     path = data_path(data, ledger)
     if ledger is not None:
-        return _named(Path(ledger), neighbours, new_ledger=new_ledger)
+        return _open_named(Path(ledger), neighbours, new_ledger=new_ledger)
     for part in [*_paths_in(data), *_queried_paths(sql)]:
-        if path is None or not _same(part, path):
+        if path is None or not _is_same_file(part, path):
             _require_one_ledger(part, [place for place in (_beside(part), *_overlapping(part)) if place.is_file()])
     if path is not None:
         _require_one_ledger(path, _overlapping(path))
@@ -78,7 +78,7 @@ def warn_of_ledgers(data: Any, book: Ledger, fits: Sequence[FitRecord]) -> None:
         )
 
 
-def _named(place: Path, neighbours: Neighbours, *, new_ledger: bool) -> Ledger:
+def _open_named(place: Path, neighbours: Neighbours, *, new_ledger: bool) -> Ledger:
     if os.path.exists(place):
         return open_ledger(place)
     if new_ledger:
@@ -120,13 +120,13 @@ def _overlapping(path: Path) -> list[Path]:
     around = [ledger for place in (path, *path.parents) if place.name for ledger in _ledgers_about(place)]
     found = [*around, *(_ledgers_inside(path) if path.is_dir() else [])]
     own = _beside(path)
-    return [ledger for ledger in dict.fromkeys(found) if ledger.is_file() and not _same(ledger, own)]
+    return [ledger for ledger in dict.fromkeys(found) if ledger.is_file() and not _is_same_file(ledger, own)]
 
 
 def _ledgers_about(place: Path) -> list[Path]:
     """Return ledgers beside a file or folder, or in the folder, whose file or dataset has its name."""
     names = {place.name} if place.is_dir() else {place.name, place.stem}
-    near = [*_ledgers_in(place.parent), *(_ledgers_in(place) if place.is_dir() else [])]
+    near = [*_list_ledgers(place.parent), *(_list_ledgers(place) if place.is_dir() else [])]
     return [ledger for ledger in near if names & {ledger.stem, _name_in(ledger)}]
 
 
@@ -168,18 +168,20 @@ def _beside(path: Path) -> Path:
     own = path.with_name(path.name + SUFFIX)
     if own.exists() or path.is_dir() or path.stat().st_nlink < 2:
         return own
-    ledgers = (ledger for ledger in _ledgers_in(path.parent) if _same(ledger.with_suffix(""), path))
+    ledgers = (ledger for ledger in _list_ledgers(path.parent) if _is_same_file(ledger.with_suffix(""), path))
     return next(ledgers, own)
 
 
 def _others(path: Path, book: Ledger) -> list[Path]:
     """Return ledgers other than the charged one that seem to be about the same rows, or have the same dataset name."""
-    of_dataset = [ledger for ledger in _ledgers_in(path.parent) if _name_in(ledger) == book.header.name]
+    of_dataset = [ledger for ledger in _list_ledgers(path.parent) if _name_in(ledger) == book.header.name]
     found = dict.fromkeys((_beside(path), *of_dataset, *_overlapping(path)))
-    return [ledger for ledger in found if ledger.exists() and (book.path is None or not _same(ledger, book.path))]
+    return [
+        ledger for ledger in found if ledger.exists() and (book.path is None or not _is_same_file(ledger, book.path))
+    ]
 
 
-def _ledgers_in(folder: Path) -> list[Path]:
+def _list_ledgers(folder: Path) -> list[Path]:
     try:
         return sorted(path for path in folder.iterdir() if path.suffix == SUFFIX)
     except OSError:  # a folder that may not be listed
@@ -202,7 +204,7 @@ def _name_in(ledger: Path) -> str:
         return ledger.stem
 
 
-def _same(one: Path, other: Path) -> bool:
+def _is_same_file(one: Path, other: Path) -> bool:
     try:
         return os.path.samefile(one, other)
     except OSError:

@@ -15,7 +15,7 @@ from sklar.accounting.claim import RULE_PREFIX, Claim, FactPrice, LedgerTotal, P
 from sklar.accounting.ledger import FitRecord, Ledger, ledger_totals
 from sklar.accounting.unit import Unit
 from sklar.methods.method import Method
-from sklar.pipeline.fit.prices import guaranteed
+from sklar.pipeline.fit.prices import compute_guarantee
 from sklar.schema.persons.person import PERSON_KEY, PERSON_ROWS, PERSON_STATIC, Person
 from sklar.schema.prices import Price
 from sklar.schema.prior import PublicPrior
@@ -90,7 +90,7 @@ def make_claim(
     """
     record, own = records[-1], {fit.id for fit in records}
     earlier = [price for price in schema.prices if price.fit not in own]
-    epsilon, delta = guaranteed(records, budget)
+    epsilon, delta = compute_guarantee(records, budget)
     again = any(fit.repeated for fit in records)
     return Claim(
         method=method.name,
@@ -101,7 +101,7 @@ def make_claim(
         accounting="zcdp" if again and not record.pure else record.accountant,
         neighbours=record.unit.neighbours,
         rows_per_person=record.unit.rows_per_person,
-        ledger=_ledger_total(ledger),
+        ledger=_compute_ledger_total(ledger),
         public=_facts(schema, "public"),
         assumed=(*(["rows_per_person"] if schema.person is None else []), *_facts(schema, "assumed")),
         measured=_facts(schema, "measured"),
@@ -109,12 +109,12 @@ def make_claim(
         caveats=(*method.caveats, *([ON_CRITERIA] if criteria else [])),
         version=sklar.__version__,
         own=(epsilon, delta),
-        prices=_prices(earlier, ledger),
+        prices=_list_prices(earlier, ledger),
         unpriced=tuple(".".join(pair) for pair in schema.unpriced),
         reading=tuple(dict.fromkeys([*reading, *((a, b) for price in earlier for a, b in price.reading)])),
         confirmed=_confirmed(schema),
-        prior=None if prior is None else _prior_fact(prior),
-        person=None if schema.person is None else _person_fact(schema.person),
+        prior=None if prior is None else _make_prior_fact(prior),
+        person=None if schema.person is None else _make_person_fact(schema.person),
         repeated=again or any(fit.repeated for fit in ledger.fits if fit.id in {price.fit for price in earlier}),
     )
 
@@ -132,12 +132,12 @@ def _person_facts(person: Person | None, word: str) -> tuple[str, ...]:
     )
 
 
-def _person_fact(person: Person) -> PersonFact:
+def _make_person_fact(person: Person) -> PersonFact:
     static = () if person.parents is not None else tuple(person.static)  # parents have one row each
     return PersonFact(key=person.name, rows=person.bound, order=person.order, votes=person.shares_vote, static=static)
 
 
-def _prior_fact(prior: PublicPrior) -> PriorFact:
+def _make_prior_fact(prior: PublicPrior) -> PriorFact:
     columns = tuple(column.name for column in prior.columns)
     return PriorFact(
         name=prior.name, by=prior.by, rows=prior.rows, columns=columns, digest=prior.digest, promise=prior.promise
@@ -146,11 +146,11 @@ def _prior_fact(prior: PublicPrior) -> PriorFact:
 
 def _facts(schema: Schema, word: str) -> tuple[str, ...]:
     """Return facts of this provenance that the schema states, as 'column.fact'."""
-    columns = (f"{name}.{fact}" for name, fact in schema.facts_by_provenance(word) if _stated(schema, name, fact))
+    columns = (f"{name}.{fact}" for name, fact in schema.facts_by_provenance(word) if _is_stated(schema, name, fact))
     return (*columns, *_person_facts(schema.person, word))
 
 
-def _stated(schema: Schema, name: str, fact: str) -> bool:
+def _is_stated(schema: Schema, name: str, fact: str) -> bool:
     column = schema[name]
     value = getattr(column, fact)
     if fact == "missing_value":
@@ -159,14 +159,14 @@ def _stated(schema: Schema, name: str, fact: str) -> bool:
 
 
 def _confirmed(schema: Schema) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return who vouches for which of the facts that are assumed or public."""
+    """Return the people who vouch for assumed or public facts, each with these facts."""
     rules = {f"{RULE_PREFIX}{rule.describe()}" for rule in schema.rules}
     known = {*_facts(schema, "assumed"), *_facts(schema, "public"), *rules}
     said = [(one.by, tuple(fact for fact in one.facts if fact in known)) for one in schema.confirmed]
     return tuple((by, facts) for by, facts in said if facts)
 
 
-def _prices(earlier: Sequence[Price], ledger: Ledger) -> tuple[FactPrice, ...]:
+def _list_prices(earlier: Sequence[Price], ledger: Ledger) -> tuple[FactPrice, ...]:
     known = {fit.id for fit in ledger.fits}
     return tuple(
         FactPrice(
@@ -181,7 +181,7 @@ def _prices(earlier: Sequence[Price], ledger: Ledger) -> tuple[FactPrice, ...]:
     )
 
 
-def _ledger_total(ledger: Ledger) -> LedgerTotal | None:
+def _compute_ledger_total(ledger: Ledger) -> LedgerTotal | None:
     if ledger.path is None:
         return None
     totals = ledger_totals(ledger.header, ledger.fits)

@@ -200,7 +200,7 @@ def _paid_facts(
         return
     requested = requested_schema(schema)
     options = FactsOptions(marked=requested, label_weight=parts.label_weight, signs=parts.signs)
-    with measured(options, parts.spent, unit, opener, ledger, reading, rest=parts.rest) as (facts, session):
+    with measure_marked_facts(options, parts.spent, unit, opener, ledger, reading, rest=parts.rest) as (facts, session):
         stage = PaidStage(requested=requested, notes=facts.notes, session=session, label_weight=parts.label_weight)
         yield Paid(schema=facts.schema, rest=parts.rest.model, facts=stage)
 
@@ -246,7 +246,7 @@ def measured_kinds(
 def kinds_setting(schema: Schema, requested: Schema, allowance: Allowance, unit: Unit) -> Setting[KindsOptions]:
     """Return the setting for measuring kinds, on the coordinates of the `classes_schema`."""
     options = KindsOptions(marked=requested)
-    return Setting(schema=schema, options=options, allowance=allowance, unit=unit, generator=_no_generator)
+    return Setting(schema=schema, options=options, allowance=allowance, unit=unit, generator=_refuse_randomness)
 
 
 def priced_kinds(
@@ -264,7 +264,7 @@ def priced_kinds(
 
 
 @contextmanager
-def measured(
+def measure_marked_facts(
     options: FactsOptions,
     part: BudgetPart,
     unit: Unit,
@@ -289,16 +289,16 @@ def measured(
     ) as session:
         record = session.record
         facts = measure_facts(facts_setting(session.schema, options, record.allowance, record.unit), session.door)
-        found = priced(facts.schema, schema, session.record, budget, ledger, reading, kept)
+        found = add_price(facts.schema, schema, session.record, budget, ledger, reading, kept)
         yield replace(facts, schema=found), session
 
 
 def facts_setting(schema: Schema, options: FactsOptions, allowance: Allowance, unit: Unit) -> Setting[FactsOptions]:
     """Return the setting for measuring marked facts, on the coordinates of their `measuring_schema`."""
-    return Setting(schema=schema, options=options, allowance=allowance, unit=unit, generator=_no_generator)
+    return Setting(schema=schema, options=options, allowance=allowance, unit=unit, generator=_refuse_randomness)
 
 
-def _no_generator() -> np.random.Generator:
+def _refuse_randomness() -> np.random.Generator:
     raise AssertionError("facts are estimated without randomness")
 
 
@@ -309,7 +309,7 @@ def facts_digest(
     return hashlib.sha256(repr([public.fingerprint, method, budget, unit, version]).encode()).hexdigest()
 
 
-def priced(
+def add_price(
     found: Schema,
     requested: Schema,
     record: FitRecord,

@@ -14,7 +14,7 @@ from sklar.errors import BudgetError, UsageError
 from sklar.methods.facts.fit import FactsOptions, collect_facts, label_threshold, measured_columns
 from sklar.methods.facts.marks import labels_to_pay, must_pay, require_payable
 from sklar.pipeline.fit.book import open_book, warn_of_ledgers
-from sklar.pipeline.fit.paid import facts_part, measured, set_aside
+from sklar.pipeline.fit.paid import facts_part, measure_marked_facts, set_aside
 from sklar.pipeline.fit.prices import require_addable
 from sklar.pipeline.fit.run import session_opener
 from sklar.pipeline.fit.warnings import warn_of_large_epsilon
@@ -100,7 +100,7 @@ def pay(
     if not must_pay(facts):
         raise UsageError('the schema marks no fact to be measured: set source = "pay" where one should be')
     if epsilon is None and rho is None:
-        raise BudgetError("epsilon has no default: state the budget for the facts, as epsilon=0.2")
+        raise BudgetError("epsilon has no default: state the budget for the facts, such as epsilon=0.2")
     require_payable(facts)
     budget = Budget(epsilon=epsilon, rho=rho, delta=delta)
     if not measured_columns(facts):
@@ -115,7 +115,7 @@ def pay(
     opener = session_opener(data, book, unit, resume=resume, read=options)
     wanted = FactsOptions(marked=facts, keep_listed=keep_listed)
     part = facts_part(facts, budget, unit)
-    with measured(wanted, part, unit, opener, book, options.assumptions) as (found, session):
+    with measure_marked_facts(wanted, part, unit, opener, book, options.assumptions) as (found, session):
         warn_of_ledgers(data, book, (session.record,))
     total = fits_total((session.record,))
     path = None if book.path is None else str(book.path)

@@ -20,7 +20,7 @@ from sklar.schema.prices import Price
 from sklar.schema.table import Schema
 
 
-def guaranteed(records: Sequence[FitRecord], budget: Budget) -> tuple[float, float]:
+def compute_guarantee(records: Sequence[FitRecord], budget: Budget) -> tuple[float, float]:
     """Return the guaranteed (epsilon, delta) of fits that share this budget.
 
     It is the requested budget, unless a lost step had to be measured again and the fits cost more.
@@ -39,7 +39,7 @@ def price_of(
 ) -> Price:
     """Return the price of facts that these fits measured, under the name of the last of them."""
     last = records[-1]
-    epsilon, delta = guaranteed(records, budget)
+    epsilon, delta = compute_guarantee(records, budget)
     return Price(
         fit=last.id,
         ledger="" if ledger.path is None else ledger.header.name,
@@ -121,20 +121,20 @@ def with_own_price(
 def require_addable(prices: Iterable[Price], unit: Unit, ledger: Ledger | LedgerView) -> None:
     """Refuse, before anything is spent, prices for other neighbours or below those in the ledger."""
     known = {fit.id: fit for fit in ledger.fits}
-    faults = [fault for price in prices for fault in _faults(price, unit, known.get(price.fit))]
+    faults = [fault for price in prices for fault in _find_faults(price, unit, known.get(price.fit))]
     if faults:
         raise SchemaError(faults)
 
 
-def _faults(price: Price, unit: Unit, record: FitRecord | None) -> list[str]:
+def _find_faults(price: Price, unit: Unit, record: FitRecord | None) -> list[str]:
     paid = f"the price of fit {price.fit}"
     whom, here = ((x.neighbours, x.rows_per_person, x.votes, x.person) for x in (price, unit))
     if whom != here:
         return [
-            f"{paid} is for {_whom(*whom)}, but this fit is for {_whom(*here)}; they cannot be added: use the same "
-            "setting as for the facts, or pay for them again"
+            f"{paid} is for {_describe_protected(*whom)}, but this fit is for {_describe_protected(*here)}; they "
+            "cannot be added: use the same setting as for the facts, or pay for them again"
         ]
-    if record is not None and (record.unit != unit or _understated(price, record)):
+    if record is not None and (record.unit != unit or _is_understated(price, record)):
         return [f"{paid} is less than its cost in the ledger: restore the schema that was paid for"]
     if record is not None and fingerprint_parts(record)[1] != stated_digest(price.reading, price.kept):
         return [
@@ -144,12 +144,12 @@ def _faults(price: Price, unit: Unit, record: FitRecord | None) -> list[str]:
     return []
 
 
-def _understated(price: Price, record: FitRecord) -> bool:
+def _is_understated(price: Price, record: FitRecord) -> bool:
     total = fit_total(record)
     pairs = ((total.epsilon, price.epsilon), (total.delta, price.delta), (total.rho, price.rho))
     return any(exceeds_limit(spent, stated) for spent, stated in pairs)
 
 
-def _whom(neighbours: str, rows: int, votes: bool, person: str | None) -> str:
+def _describe_protected(neighbours: str, rows: int, votes: bool, person: str | None) -> str:
     each = "one vote" if votes else f"{rows} row{'' if rows == 1 else 's'}"
     return f"{neighbours} neighbours with {each} a person{'' if person is None else f' (a value of {person!r})'}"

@@ -57,13 +57,13 @@ def as_prior(prior: Any) -> Prior | None:
     if prior is None:
         return None
     given = prior if isinstance(prior, Prior) else Prior(data=prior)
-    return Prior(data=_loaded(given.data), name=given.name or _name(given.data), by=given.by)
+    return Prior(data=_load_prior(given.data), name=given.name or _name(given.data), by=given.by)
 
 
 def require_public(prior: Prior, data: Any, schema: Schema, read: ReadOptions, charged: Sequence[str]) -> None:
     """Refuse, before anything is spent, a prior that is the private table or has none of its columns."""
     tables = (data, *cast("Mapping[str, Any]", data).values()) if isinstance(data, Mapping) else (data,)
-    if any(_same(prior.data, one, read) for one in tables):
+    if any(_is_same_data(prior.data, one, read) for one in tables):
         raise UsageError(
             "the prior is the private table itself, or a copy or a part of it: a prior must be public, since nothing "
             "in it is protected"
@@ -91,7 +91,7 @@ def count_prior(prior: Prior, schema: Schema, read: ReadOptions) -> PublicPrior:
     with open_public(data, schema, read) as public:
         if not public.rows:
             raise UsageError("the prior has no rows")
-        columns = _columns(public, schema)
+        columns = _count_columns(public, schema)
         lookups = {column.name: column.groups.astype(np.int32) for column in columns}
         tables = [((a, b), (lookups[a], lookups[b])) for a, b in combinations(lookups, 2)]
         counts = public.count(tables) if tables else []
@@ -101,7 +101,7 @@ def count_prior(prior: Prior, schema: Schema, read: ReadOptions) -> PublicPrior:
         )
 
 
-def _columns(public: PublicRows, schema: Schema) -> tuple[PublicColumn, ...]:
+def _count_columns(public: PublicRows, schema: Schema) -> tuple[PublicColumn, ...]:
     by = coordinates(schema).schema
     pairs = max(len(public.names) * (len(public.names) - 1) // 2, 1)
     most = int(np.clip(sqrt(MAX_PAIR_CELLS / pairs), MIN_GROUPS, MAX_GROUPS))
@@ -123,7 +123,7 @@ def _common(model: Model, schema: Schema) -> tuple[str, ...]:
     return tuple(n for n in schema.modelled if n in there and there[n].modelled and there[n].kind == schema[n].kind)
 
 
-def _loaded(data: Any) -> Any:
+def _load_prior(data: Any) -> Any:
     if isinstance(data, str | PathLike) and os.fspath(data).endswith(MODEL_SUFFIX):
         return Model(read_model(data))
     return data
@@ -135,17 +135,17 @@ def _name(data: Any) -> str:
     return "a model" if isinstance(data, Model) else "a table in memory"
 
 
-def _same(prior: Any, data: Any, read: ReadOptions) -> bool:
-    return prior is data or same_memory(prior, data) or _same_place(prior, data, read)
+def _is_same_data(prior: Any, data: Any, read: ReadOptions) -> bool:
+    return prior is data or same_memory(prior, data) or _is_same_place(prior, data, read)
 
 
-def _same_place(one: Any, other: Any, read: ReadOptions) -> bool:
+def _is_same_place(one: Any, other: Any, read: ReadOptions) -> bool:
     both = isinstance(one, str | PathLike) and isinstance(other, str | PathLike)
     if both and same_table(os.fspath(one), os.fspath(other), read):
         return True
     queried = [file for name in queried_files(read.sql) for file in _files(name)] if read.sql else []
     private = [*_files(other), *filter(os.path.isfile, queried)]
-    return any(_same_file(public, file) for public in _files(one) for file in private)
+    return any(_is_same_file(public, file) for public in _files(one) for file in private)
 
 
 def _files(data: Any) -> list[str]:
@@ -156,7 +156,7 @@ def _files(data: Any) -> list[str]:
     return glob(path, recursive=True) if is_pattern(path) else [path]
 
 
-def _same_file(one: str, other: str) -> bool:
+def _is_same_file(one: str, other: str) -> bool:
     places = [Path(os.path.realpath(place)) for place in (one, other)]
     if places[0].is_relative_to(places[1]) or places[1].is_relative_to(places[0]):  # a folder and a file of it, too
         return True

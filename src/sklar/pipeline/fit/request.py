@@ -80,9 +80,9 @@ class FitRequest:
         if self.accept is not None:
             object.__setattr__(self, "accept", read_criteria(self.accept))
             if not self.check_share:
-                raise UsageError("accept needs tables that are held back: set check_share, as 0.05, too")
+                raise UsageError("accept needs tables that are held back: also set check_share, such as 0.05")
             if self.accept.auc_gap is not None and self.target is None:
-                raise UsageError("auc_gap is about predictions of a target: name it, as target='income'")
+                raise UsageError("auc_gap is about predictions of a target: name it, such as target='income'")
         if self.prior is not None and not self.private:
             raise UsageError(f"method '{self.method}' does not use a prior; leave it out, or use 'vine'")
         if self.check_share and not self.private:
@@ -98,10 +98,12 @@ class FitRequest:
     def budget(self, method: Method[Any]) -> Budget:
         """Return the budget; refuse one that the method cannot use."""
         if self.epsilon is None and self.rho is None:
-            raise BudgetError("epsilon has no default: choose it, as epsilon=1.0")
+            raise BudgetError("epsilon has no default: choose it, such as epsilon=1.0")
         budget = Budget(epsilon=self.epsilon, rho=self.rho, delta=self.delta)
         if budget.pure and method.needs_delta:
-            raise BudgetError(f"method '{method.name}' needs delta above 0, as 1e-9; with delta = 0 use 'independent'")
+            raise BudgetError(
+                f"method '{method.name}' needs delta above 0, such as 1e-9; with delta = 0 use 'independent'"
+            )
         return budget
 
     def private_method(self) -> tuple[Method[Any], Any]:
@@ -124,7 +126,7 @@ class FitRequest:
 
 
 def fit_request(data: Any, schema: Schema | Tables | str | PathLike[str] | None, **settings: Any) -> FitRequest:
-    """Make a request from the keywords of `sklar.fit`: those that are not arguments of a fit are method options."""
+    """Make a request from the keywords of `sklar.fit`; keywords that are not arguments of a fit are method options."""
     known = {item.name for item in fields(FitRequest)} - {"options"}
     own = {name: value for name, value in settings.items() if name in known}
     options = {name: value for name, value in settings.items() if name not in known}

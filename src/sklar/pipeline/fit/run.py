@@ -47,7 +47,7 @@ from sklar.pipeline.fit.warnings import (
 from sklar.pipeline.inspection import flat_columns
 from sklar.pipeline.model import Model
 from sklar.pipeline.model_file import Stored
-from sklar.pipeline.versions import versions
+from sklar.pipeline.versions import list_versions
 from sklar.private.noise import SYSTEM, NoiseSource
 from sklar.private.requests import check_step
 from sklar.private.session import Conditions, Reservation, Session, hold_snapshot, open_session
@@ -132,14 +132,14 @@ def fit(
     bar = None if request.read.progress else notebook_bar("fitting")
     if bar is not None:
         request = dataclasses.replace(request, read=dataclasses.replace(request.read, progress=bar))
-    with fitting(request) as model:
+    with open_fit(request) as model:
         if bar is not None:
             bar.close()
         return model
 
 
 @contextmanager
-def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model]:
+def open_fit(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model]:
     """Fit as `fit` does, in a context: the fit stays open in the ledger until the block ends.
 
     Save the model inside the block: if that fails, as on a full disk, the same fit can be resumed at no further cost.
@@ -160,7 +160,7 @@ def fitting(request: FitRequest, noise: NoiseSource = SYSTEM) -> Generator[Model
         raise not_accepted(reasons)
 
 
-def releases(request: FitRequest, last: str | None = None, noise: NoiseSource = SYSTEM) -> tuple[Recorded, ...]:
+def run_for_releases(request: FitRequest, last: str | None = None, noise: NoiseSource = SYSTEM) -> tuple[Recorded, ...]:
     """Run a private fit for its releases alone, as an audit does, up to the step labelled `last`; build no model.
 
     Everything released until then is charged, measured and recorded as in any fit.
@@ -284,7 +284,7 @@ def _prepared(opened: _Opened, schema: Schema, rest: BudgetPart | None, paid: st
         method=opened.method,
         settings=settings,
         prior=prior,
-        reservation=_reservation(opened, schema, rest, settings, stated, paid),
+        reservation=_make_reservation(opened, schema, rest, settings, stated, paid),
         counted=coordinates(schema).schema,
     )
 
@@ -369,7 +369,7 @@ def _budget(opened: _Opened, rest: BudgetPart | None) -> Budget:
     return opened.budget if rest is None else rest.budget
 
 
-def _reservation(
+def _make_reservation(
     opened: _Opened, schema: Schema, rest: BudgetPart | None, options: Any, stated: str, paid: str
 ) -> Reservation:
     method, unit, budget = opened.method, opened.unit, _budget(opened, rest)
@@ -405,30 +405,30 @@ def _fit_facts(opened: _Opened, setting: Setting[Any], session: Session, paid: P
         "method": opened.method.name,
         "options": json.loads(json.dumps(dataclasses.asdict(setting.options), default=str)),
         "requested": dataclasses.asdict(opened.budget),
-        **_reserved_amounts(record),
+        **_record_reserved_amounts(record),
         "unit": record.unit.to_dict(),
         "rows": setting.rows,
         "seed": record.seed,
         "steps": step_costs((*paid.records, record)),
-        "versions": versions(),
+        "versions": list_versions(),
         **_declared(opened.request, setting.prior),
         **({"reading": reading} if (reading := opened.request.read.assumptions) else {}),
-        **({} if paid.kinds is None else {"kinds": _bought(paid.kinds)}),
-        **({} if paid.facts is None else {"paid": _bought(paid.facts)}),
+        **({} if paid.kinds is None else {"kinds": _record_paid_stage(paid.kinds)}),
+        **({} if paid.facts is None else {"paid": _record_paid_stage(paid.facts)}),
     }
 
 
-def _bought(stage: PaidStage) -> dict[str, Any]:
+def _record_paid_stage(stage: PaidStage) -> dict[str, Any]:
     # The queries follow from the schema with placeholders, which is stored: only the values need be kept.
     return {
         "requested": schema_to_toml(stage.requested),
         "notes": stage.notes,
         "releases": [encode_step(step) for step in stage.session.recorded],
         "label_weight": stage.label_weight,
-        **_reserved_amounts(stage.session.record),
+        **_record_reserved_amounts(stage.session.record),
     }
 
 
-def _reserved_amounts(record: FitRecord) -> dict[str, Any]:
+def _record_reserved_amounts(record: FitRecord) -> dict[str, Any]:
     amounts = {"budget": dataclasses.asdict(record.budget), "allowance": dataclasses.asdict(record.allowance)}
     return {"fit": record.id, **amounts}

@@ -74,7 +74,7 @@ def warn_of_large_delta(budget: Budget, noisy_rows: int) -> None:
     if noisy_rows >= 1 and budget.delta > 1 / noisy_rows:
         warn_user(
             f"delta = {budget.delta:g} is more than one over the number of rows (about {noisy_rows:,}): publishing the "
-            "row of a random person would satisfy such a guarantee. Use a much smaller delta, as 1e-9.",
+            "row of a random person would satisfy such a guarantee. Use a much smaller delta, such as 1e-9.",
             WeakPromiseWarning,
         )
 

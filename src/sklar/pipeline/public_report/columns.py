@@ -91,7 +91,7 @@ def _chart(column: Column, tables: Sequence[Measurement], shares: Sequence[Float
         return dict.fromkeys(("labels", "released", "bands", "model", "ticks"), ())
     merged = [_cells(column, table) for table in tables]
     entropy = [
-        -1.0 if len(cells) > MAX_CELLS_DRAWN else _entropy(share, cells)
+        -1.0 if len(cells) > MAX_CELLS_DRAWN else _compute_entropy(share, cells)
         for share, cells in zip(shares, merged, strict=True)
     ]
     best = int(np.argmax(entropy))
@@ -113,7 +113,7 @@ def _chart(column: Column, tables: Sequence[Measurement], shares: Sequence[Float
     }
 
 
-def _entropy(share: Floats, cells: Sequence[Sequence[int]]) -> float:
+def _compute_entropy(share: Floats, cells: Sequence[Sequence[int]]) -> float:
     mass = np.array([share[list(groups)].sum() for groups in cells])
     return float(-np.sum(np.where(mass > 0, mass * np.log(np.maximum(mass, 1e-300)), 0.0)))
 
@@ -150,12 +150,12 @@ def group_label(column: Column, lookup: Lookup, groups: Sequence[int]) -> str:
         other = column.other_code is not None and column.other_code in codes
         return str(getattr(column, "other", "other")) if other else MISSING
     if isinstance(column, Labels | Boolean):
-        first = _value(column, int(values[0]))
+        first = _format_value(column, int(values[0]))
         return first if len(codes) == 1 else f"{first} and {len(codes) - 1} more"
-    return _value(column, int(values[0]))
+    return _format_value(column, int(values[0]))
 
 
-def _value(column: Column, code: int) -> str:
+def _format_value(column: Column, code: int) -> str:
     if isinstance(column, Labels):
         return str(column.values[code])
     if isinstance(column, Datetime):

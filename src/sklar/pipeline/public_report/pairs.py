@@ -92,7 +92,7 @@ def pair_findings(
             noise=half_width(table.noise.kind, table.sigma, 1, COVERAGE) / rows[at].rows,
             released=measured_part(table, table.values / rows[at].rows) - measured_part(table, free),
             model=measured_part(table, shares[at]) - measured_part(table, free),
-            ticks=(_ticks(schema, table, 0), _ticks(schema, table, 1)),
+            ticks=(_make_ticks(schema, table, 0), _make_ticks(schema, table, 1)),
         )
     return tuple(sorted(found.values(), key=lambda pair: (pair.p_value, -float(np.abs(pair.model).sum()))))
 
@@ -106,7 +106,7 @@ def _independent(table: Measurement, dense: Mapping[str, Floats]) -> Floats:
     return np.outer(first, second)
 
 
-def _ticks(schema: Schema, table: Measurement, axis: int) -> Ticks:
+def _make_ticks(schema: Schema, table: Measurement, axis: int) -> Ticks:
     column, partition = schema[table.query.columns[axis]], partitions_of(table)[axis]
     labels = [group_label(column, partition, [group]) for group in range(table.values.shape[axis])]
     return axis_ticks(labels, column.numeric)

@@ -172,7 +172,7 @@ def _report(
         for table, check in zip(tables, checks, strict=True)
     ]  # fmt: skip
     pairs = pair_findings(fitted.schema, fitted.model.margins, tables, shares, checks, scores, rows)
-    columns = _columns(stored, fitted, tables, shares, scores)
+    columns = _make_columns(stored, fitted, tables, shares, scores)
     contradicted = [one.columns for one in checked if one.residual.contradicts]
     contradicted += [] if held is None else held.contradicted
     bad = list(dict.fromkeys(" and ".join(names) for names in contradicted))
@@ -190,7 +190,7 @@ def _report(
     )  # fmt: skip
 
 
-def _columns(
+def _make_columns(
     stored: Stored,
     fitted: Fitted,
     tables: Sequence[Measurement],

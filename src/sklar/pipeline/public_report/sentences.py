@@ -32,8 +32,8 @@ def describe_strengths(
     if widths:
         half, effective = np.median([w.share for w in widths]), np.median([w.effective_rows for w in widths])
         said.append(
-            f"The share of rows with one value of a column is accurate to about ±{_points(float(half))} of rows (95% "
-            "confidence), in addition to the sampling error of any table of this size."
+            f"The share of rows with one value of a column is accurate to about ±{_format_points(float(half))} of rows "
+            "(95% confidence), in addition to the sampling error of any table of this size."
         )
         said.append(
             f"For such a share the effective sample size is about {_rounded(effective)} rows, of about {rows:,} in the "
@@ -54,7 +54,7 @@ def describe_strengths(
     if significant:
         verb = "is" if len(significant) == 1 else "are"
         count = _count(len(significant), "pair")
-        said.append(f"{count} of columns {verb} significantly dependent: {_names(significant)}.")
+        said.append(f"{count} of columns {verb} significantly dependent: {_list_names(significant)}.")
     return said
 
 
@@ -68,10 +68,10 @@ def describe_limits(
     if hidden is not None:
         more = f" and {len(hidden.columns) - MAX_NAMES} more" if len(hidden.columns) > MAX_NAMES else ""
         stays = "" if hidden.kept is None else (
-            f", though values stay unchanged as often as measured (±{_points(hidden.kept)}, 95% confidence)"
+            f", though values stay unchanged as often as measured (±{_format_points(hidden.kept)}, 95% confidence)"
         )  # fmt: skip
         said.append(
-            "Which value follows which, from one row of a person to the next, is below the noise level for "
+            "Changes from one row of a person to the next are below the noise level for "
             f"{', '.join(hidden.columns[:MAX_NAMES])}{more}: synthetic rows draw the next value nearly "
             f"independently of the last{stays}."
         )
@@ -79,7 +79,7 @@ def describe_limits(
     if silent:
         said.append(
             f"{_count(len(silent), 'pair')} of columns {'shows' if len(silent) == 1 else 'show'} no significant "
-            f"dependence: {_names(silent)}. Synthetic rows may show them as unrelated although they are not."
+            f"dependence: {_list_names(silent)}. Synthetic rows may show them as unrelated although they are not."
         )
     nulls = sorted(
         ((c.unseen["null"], c.column) for c in columns if c.unseen.get("null", 0.0) > MIN_UNSEEN_SHARE), reverse=True
@@ -87,12 +87,14 @@ def describe_limits(
     if nulls:
         share, name = nulls[0]
         more = ", nor similar shares in other columns (see the list)" if len(nulls) > 1 else ""
-        said.append(f"Missing values in fewer than {_percent(share)} of rows of {name} cannot be detected{more}.")
+        said.append(
+            f"Missing values in fewer than {_format_percent(share)} of rows of {name} cannot be detected{more}."
+        )
     tails = sorted(((c.unseen["tail"], c.column) for c in columns if "tail" in c.unseen), reverse=True)
     if tails:
         said.append(
-            f"Extreme values that fewer than {_percent(tails[0][0])} of rows have ({tails[0][1]}) are extrapolated "
-            "from the rest of the distribution."
+            f"Extreme values that fewer than {_format_percent(tails[0][0])} of rows have ({tails[0][1]}) are "
+            "extrapolated from the rest of the distribution."
         )
     said.append(
         "Combinations of three columns, rare combinations and single rows were not measured unless the lists below say "
@@ -104,11 +106,12 @@ def describe_limits(
 def _error(score: ErrorScore) -> str:
     """Return an error with its interval, or its upper end alone where it is below the noise level."""
     if score.low <= 0:
-        return f"at most {_points(score.high)} of rows (95% confidence)"
-    return f"{_points(score.value)} of rows (95% interval: {_points(score.low)} to {_points(score.high)})"
+        return f"at most {_format_points(score.high)} of rows (95% confidence)"
+    low, high = _format_points(score.low), _format_points(score.high)
+    return f"{_format_points(score.value)} of rows (95% interval: {low} to {high})"
 
 
-def _names(pairs: Sequence[PairFinding]) -> str:
+def _list_names(pairs: Sequence[PairFinding]) -> str:
     more = f" and {len(pairs) - MAX_NAMES} more" if len(pairs) > MAX_NAMES else ""
     return ", ".join(" and ".join(pair.columns) for pair in pairs[:MAX_NAMES]) + more
 
@@ -117,11 +120,11 @@ def _count(number: int, what: str) -> str:
     return f"One {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def _points(share: float) -> str:
+def _format_points(share: float) -> str:
     return f"{100 * share:.2g}%" if share < 0.1 else f"{100 * share:.0f}%"
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return f"{100 * share:.2g}%"
 
 

@@ -68,12 +68,12 @@ def _try_measurements(stored: Stored, question: Enquiry, memory: Memory) -> tupl
 def list_questions(schema: Schema, pairs: Sequence[tuple[str, str]]) -> Iterator[Enquiry]:
     """Yield the questions on columns, then those on pairs, in the given order."""
     for name in schema.modelled[:MAX_COLUMNS]:
-        yield from _about_column(name, schema[name])
+        yield from _list_column_questions(name, schema[name])
     for first, second in pairs[:MAX_PAIRS]:
-        yield from _about_pair(schema, first, second)
+        yield from _list_pair_questions(schema, first, second)
 
 
-def _about_column(name: str, column: Column) -> Iterator[Enquiry]:
+def _list_column_questions(name: str, column: Column) -> Iterator[Enquiry]:
     if isinstance(column, Labels):
         for value in column.values[:MAX_VALUES]:
             yield Enquiry(statistic="share", columns=(name,), value=value)
@@ -85,7 +85,7 @@ def _about_column(name: str, column: Column) -> Iterator[Enquiry]:
             yield Enquiry(statistic="quantile", columns=(name,), at=level)
 
 
-def _about_pair(schema: Schema, first: str, second: str) -> Iterator[Enquiry]:
+def _list_pair_questions(schema: Schema, first: str, second: str) -> Iterator[Enquiry]:
     if all(is_number(schema[name]) for name in (first, second)):
         yield Enquiry(statistic="correlation", columns=(first, second))
     for name, by in ((first, second), (second, first)):

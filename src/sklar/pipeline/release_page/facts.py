@@ -102,7 +102,7 @@ def _is_written(form: str | None) -> bool:
 
 def _describe_coordinate(by: Coordinates, name: str, margin: Margin) -> dict[str, Any]:
     column, part = by.schema[name], by.by_name.get(name)  # views of linked tables have none
-    units = [{"unit": _ratio(Fraction(repr(unit))), "share": share} for unit, share in margin.heaping]
+    units = [{"unit": _list_ratio(Fraction(repr(unit))), "share": share} for unit, share in margin.heaping]
     coarse = isinstance(column, Integer | Real) and bool(np.any(column.grid.widths != column.grid.step))
     kind = "same" if isinstance(part, Same) else "part"
     return {"name": name, "part": kind, **_describe_column(column), "round_units": units if coarse else []}
@@ -132,7 +132,8 @@ def _describe_column(column: Column) -> dict[str, Any]:
     unit = None if isinstance(column, Datetime) else column.unit
     missing = column.lower if column.missing_value is None else column.missing_value
     facts |= {
-        "lower": lower, "upper": upper, "grid": pack_grid(column.grid), "unit": None if unit is None else _ratio(unit),
+        "lower": lower, "upper": upper, "grid": pack_grid(column.grid),
+        "unit": None if unit is None else _list_ratio(unit),
         "missing": column.tick(str(missing)) if isinstance(column, Datetime) else missing,
     }  # fmt: skip
     if isinstance(column, Real):
@@ -140,7 +141,7 @@ def _describe_column(column: Column) -> dict[str, Any]:
     return facts | ({"resolution": column.resolution, "format": column.format} if isinstance(column, Datetime) else {})
 
 
-def _ratio(unit: Unit) -> list[float]:
+def _list_ratio(unit: Unit) -> list[float]:
     return list(get_ratio(unit))
 
 

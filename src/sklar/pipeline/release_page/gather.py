@@ -14,7 +14,7 @@ from sklar.errors import UsageError
 from sklar.export.atomic import require_writable, write_bytes
 from sklar.page.document import build_page
 from sklar.pipeline.bundle.extract import extract_ledger
-from sklar.pipeline.bundle.keys import signature
+from sklar.pipeline.bundle.keys import make_signature
 from sklar.pipeline.model_file import Stored, write_model
 from sklar.pipeline.public_report.report import public_report
 from sklar.pipeline.release_page.answers import estimate_answers
@@ -73,7 +73,7 @@ def make_page(
     """
     content = gather_facts(stored, title=title, questions=questions, done=done)
     extract = None if ledger is None else extract_ledger(ledger, stored)
-    signer: Callable[[bytes], bytes] | None = None if sign is None else partial(signature, key=sign)
+    signer: Callable[[bytes], bytes] | None = None if sign is None else partial(make_signature, key=sign)
     return build_page(title, content, model_bytes(stored), ledger=extract, sign=signer)
 
 

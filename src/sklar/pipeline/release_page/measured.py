@@ -90,7 +90,7 @@ def _describe_sums(measurement: Measurement, lookups: _Lookups) -> dict[str, Any
 
 
 def _describe_estimators(known: LinearMeasurements, name: str) -> list[dict[str, Any] | None]:
-    """Return the estimators of a column, with a model of its tails and without; one if they are the same."""
+    """Describe the estimators of a column with and without a model of its tails; only one if they are equal."""
     both = [known.column(name, unbiased) for unbiased in (False, True)]
     if np.isnan(known.places[name]).all():
         both = both[:1]

@@ -25,9 +25,9 @@ MAX_PAIRS = 400
 DRAWN_ROWS = 20_000
 """Rows drawn to compute the dependence of all pairs; weaker dependence than about 0.05 is not seen in them."""
 CHANCE = 0.001
-"""Part of the pairs of independent columns that are shown as dependent."""
+"""Significance level: the share of pairs of independent columns that are shown as dependent by chance."""
 MAX_GROUPS = 10
-"""Groups of a column in these tables."""
+"""Maximum groups of a column in the tables of pairs that the page shows."""
 PICTURE_ROWS = 4_000
 """Rows in the page of a model from which browsers cannot draw."""
 
@@ -48,7 +48,8 @@ def describe_report(report: PublicReport) -> dict[str, Any]:
 def _describe_column(finding: ColumnFinding) -> dict[str, Any]:
     return {
         "column": finding.column, "what": finding.what, "numeric": finding.numeric, "labels": list(finding.labels),
-        "released": _rounded(finding.released), "bands": _rounded(finding.bands), "model": _rounded(finding.model),
+        "released": _round_numbers(finding.released), "bands": _round_numbers(finding.bands),
+        "model": _round_numbers(finding.model),
         "ticks": [[round(at, 5), text] for at, text in finding.ticks], "unseen": finding.unseen, "seen": finding.seen,
     }  # fmt: skip
 
@@ -57,12 +58,13 @@ def _describe_pair(finding: PairFinding) -> dict[str, Any]:
     return {
         "columns": list(finding.columns), "signal": finding.signal, "p_value": finding.p_value,
         "contradicts": finding.contradicts, "noise": finding.noise, "seen": finding.seen,
-        "released": [_rounded(row) for row in finding.released], "model": [_rounded(row) for row in finding.model],
+        "released": [_round_numbers(row) for row in finding.released],
+        "model": [_round_numbers(row) for row in finding.model],
         "ticks": [[[round(at, 5), text] for at, text in axis] for axis in finding.ticks],
     }  # fmt: skip
 
 
-def _rounded(numbers: Any) -> list[float]:
+def _round_numbers(numbers: Any) -> list[float]:
     return [float(f"{number:.4g}") for number in np.asarray(numbers, dtype=float).tolist()]
 
 

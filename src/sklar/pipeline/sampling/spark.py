@@ -36,7 +36,7 @@ def spark_frame(
     from sklar.export.arrow import arrow_schema
     from sklar.export.parts import Parts
 
-    session = _active_session()
+    session = _get_active_session()
     read_conditions(stored.schema, given)  # refuses bad conditions before anything is sent
     blocks = -(-whole_number(PART_ROWS if part_rows is None else part_rows, "part_rows") // BLOCK_ROWS)
     parts = Parts(
@@ -45,16 +45,16 @@ def spark_frame(
         rows=whole_number(rows, "the number of rows"),
         part_rows=blocks * BLOCK_ROWS,
     )
-    task = _drawing_task(_model_bytes(stored), parts, dict(given) if given else None)
+    task = _make_drawing_task(_encode_model(stored), parts, dict(given) if given else None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Spark's warnings about other libraries
         numbers = session.range(0, parts.count, 1, parts.count)
         return numbers.mapInArrow(task, _spark_type(arrow_schema(stored.schema), stored.claim.notes))
 
 
-def _drawing_task(content: bytes, parts: Parts, given: Mapping[str, Any] | None) -> Any:
+def _make_drawing_task(content: bytes, parts: Parts, given: Mapping[str, Any] | None) -> Any:
     def draw(batches: Iterator[Any]) -> Iterator[Any]:
-        stored = _loaded(content, parts.model)
+        stored = _load_once(content, parts.model)
         for batch in batches:
             for part in batch.column(0).to_pylist():
                 for table in part_tables(stored, parts, part, given):
@@ -63,7 +63,7 @@ def _drawing_task(content: bytes, parts: Parts, given: Mapping[str, Any] | None)
     return draw
 
 
-def _loaded(content: bytes, digest: str) -> Stored:
+def _load_once(content: bytes, digest: str) -> Stored:
     if digest not in _models:
         with tempfile.TemporaryDirectory() as private:
             path = os.path.join(private, "model.sklar")
@@ -73,7 +73,7 @@ def _loaded(content: bytes, digest: str) -> Stored:
     return _models[digest]
 
 
-def _model_bytes(stored: Stored) -> bytes:
+def _encode_model(stored: Stored) -> bytes:
     with tempfile.TemporaryDirectory() as private:
         path = os.path.join(private, "model.sklar")
         write_model(stored, path)
@@ -99,7 +99,7 @@ def _spark_type(types: Any, notes: Mapping[str, str]) -> Any:
     return fields
 
 
-def _active_session() -> Any:
+def _get_active_session() -> Any:
     try:
         from pyspark.sql import SparkSession
     except ImportError:

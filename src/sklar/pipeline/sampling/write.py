@@ -67,7 +67,7 @@ def sample_to_file(
         _whole_to_file(model, path, rows, request, report)
     else:
         write_stream(
-            _tables(model, rows, request), path, model.schema, safe=request.safe, rows=rows, written=report,
+            _draw_tables(model, rows, request), path, model.schema, safe=request.safe, rows=rows, written=report,
             style=request.style,
         )  # fmt: skip
     return rows
@@ -154,7 +154,7 @@ def _whole_to_file(
     model: Model, path: str | PathLike[str], rows: int, request: SampleRequest, report: Callable[[int], None]
 ) -> None:
     """Draw all rows, then write them; most of the progress is reported while rows are drawn."""
-    from sklar.export.frames import filled
+    from sklar.export.frames import fill_unmodelled
     from sklar.export.write import write_table
 
     reported = 0
@@ -166,12 +166,12 @@ def _whole_to_file(
 
     table = model.draw_table(rows, seed=request.seed, given=request.given, iid=request.form == "iid", drawn=drawn)
     if request.fill is not None:
-        table = filled(table, model.schema, request.fill, like=None, seed=request.seed)
+        table = fill_unmodelled(table, model.schema, request.fill, like=None, seed=request.seed)
     write_table(table, path, model.schema, safe=request.safe, style=request.style)
     report(rows - reported)
 
 
-def _tables(model: Model, rows: int, request: SampleRequest) -> Iterator[pa.Table]:
+def _draw_tables(model: Model, rows: int, request: SampleRequest) -> Iterator[pa.Table]:
     import pyarrow as pa
 
     if request.form == "binary":

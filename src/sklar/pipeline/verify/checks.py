@@ -33,7 +33,7 @@ from sklar.pipeline.model_file import Stored, model_members
 from sklar.pipeline.sampling.write import SampleForm, SampleRequest, sample_to_file
 from sklar.pipeline.verify.findings import Check
 from sklar.pipeline.verify.refit import Refit, reading_of, refit
-from sklar.pipeline.versions import versions
+from sklar.pipeline.versions import list_versions
 from sklar.release.measurements import encode_step, hash_line
 from sklar.schema.prices import Price
 
@@ -61,14 +61,19 @@ def check_releases(stored: Stored) -> tuple[list[Check], Refit | None]:
         return [Check(part="price", ok=None, says=says)], None
     try:
         again = refit(stored)
-        return [_price(stored, again), _facts(stored, again), _claim(stored, again), _model(stored, again.model)], again
+        return [
+            _check_price(stored, again),
+            _check_facts(stored, again),
+            _claim(stored, again),
+            _model(stored, again.model),
+        ], again
     except (SklarError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         why = str(error) if isinstance(error, SklarError) else "its record is inconsistent"
         says = f"The releases are not those of the stated budget: {why}.{versions_hint(stored)}"
         return [Check(part="price", ok=False, says=says)], None
 
 
-def _price(stored: Stored, again: Refit) -> Check:
+def _check_price(stored: Stored, again: Refit) -> Check:
     claim = stored.claim
     whole = (claim.epsilon or 0.0, claim.delta or 0.0)
     own = claim.own or whole
@@ -82,7 +87,7 @@ def _price(stored: Stored, again: Refit) -> Check:
     return Check(part="price", ok=True, says=f"{says}; claimed are {own[0]:.6g} and {own[1]:.3g}{earlier}.")
 
 
-def _facts(stored: Stored, again: Refit) -> Check:
+def _check_facts(stored: Stored, again: Refit) -> Check:
     """Check that the schema has the declared facts and those of the releases, at their price or more."""
     schema, follows = stored.schema, again.schema
     marked = [name for word in ("from-rows", "pay") for name, _ in schema.facts_by_provenance(word)]
@@ -124,7 +129,7 @@ def _claim(stored: Stored, again: Refit) -> Check:
     if claim.version != stored.fit.get("versions", {}).get("sklar", claim.version):
         return Check(part="claim", ok=False, says="The claim names another version of Sklar than the fit.")
     wrong = [name for name in CHECKED_CLAIM_FIELDS if getattr(claim, name) != getattr(follows, name)]
-    wrong += [] if _prices(claim) == _prices(follows) else ["prices"]
+    wrong += [] if _list_prices(claim) == _list_prices(follows) else ["prices"]
     wrong += [] if _is_record_consistent(stored, again) else ["fit"]
     wrong += [] if _criteria_met(stored) else ["criteria"]
     wrong += [] if _same_amounts(claim.own, follows.own) else ["own"]
@@ -137,7 +142,7 @@ def _claim(stored: Stored, again: Refit) -> Check:
     return Check(part="claim", ok=True, says=f"It follows from schema and releases{priced}.")
 
 
-def _prices(claim: Claim) -> list[tuple[object, ...]]:
+def _list_prices(claim: Claim) -> list[tuple[object, ...]]:
     return [(price.fit, price.ledger, price.epsilon, price.delta, price.kept) for price in claim.prices]
 
 
@@ -152,12 +157,12 @@ def _is_record_consistent(stored: Stored, again: Refit) -> bool:
     """Return whether the record of the fit has the expected entries and steps, and nothing else."""
     facts, stated = stored.fit, stored.fit["steps"]
     steps = step_costs(again.records)
-    near = len(stated) == len(steps) and all(_same_step(a, b) for a, b in zip(stated, steps, strict=True))
+    near = len(stated) == len(steps) and all(_is_same_step(a, b) for a, b in zip(stated, steps, strict=True))
     bought = [facts[stage] for stage in ("kinds", "paid") if stage in facts]
     named = [facts.get("fit", ""), *(one["fit"] for one in bought)]
     known = set(facts) <= FIT_FACTS and all(set(one) <= PAID_FACTS for one in bought)
     made = facts.get("versions", {})
-    plain = all(FIT_NAME.fullmatch(name) for name in named) and set(made) <= set(versions())
+    plain = all(FIT_NAME.fullmatch(name) for name in named) and set(made) <= set(list_versions())
     plain = plain and all(VERSION.fullmatch(str(version)) for version in made.values())
     prior = None if stored.prior is None else stored.prior.digest
     return (
@@ -174,7 +179,7 @@ def _criteria_met(stored: Stored) -> bool:
     return criteria.to_dict() == stated and not Model(stored).unmet(criteria)
 
 
-def _same_step(stated: Mapping[str, Any], follows: Mapping[str, Any]) -> bool:
+def _is_same_step(stated: Mapping[str, Any], follows: Mapping[str, Any]) -> bool:
     numbers = ((stated[name], value) for name, value in follows.items() if isinstance(value, float))
     rest = all(stated.get(name) == value for name, value in follows.items() if not isinstance(value, float))
     return set(stated) == set(follows) and rest and all(isclose(a, b) for a, b in numbers)
@@ -190,10 +195,10 @@ def _describe_fault(name: str, claim: Claim, follows: Claim) -> str:
         return "the criteria of its release are not met by the tables held back"
     if name == "fit":
         return "the record of the fit has other steps, or unknown entries"
-    return f"{name} is {_short(getattr(claim, name))} and should be {_short(getattr(follows, name))}"
+    return f"{name} is {_shorten(getattr(claim, name))} and should be {_shorten(getattr(follows, name))}"
 
 
-def _short(value: object) -> str:
+def _shorten(value: object) -> str:
     text = str(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -224,7 +229,7 @@ def versions_hint(stored: Stored) -> str:
 
 def _other_versions(stored: Stored) -> str:
     """Return the versions that differ from those that made the model, as text; empty if none does."""
-    made, here = stored.fit.get("versions"), versions()
+    made, here = stored.fit.get("versions"), list_versions()
     if not isinstance(made, Mapping):
         return "which it does not name"
     return ", ".join(
@@ -242,10 +247,10 @@ def model_difference(one: TableModel, other: TableModel) -> float | None:
     shapes = [[(array.shape, array.dtype) for array in side] for side in arrays]
     if trees[0] != trees[1] or shapes[0] != shapes[1]:
         return None
-    return max((_apart(a, b) for a, b in zip(*arrays, strict=True)), default=0.0)
+    return max((_measure_difference(a, b) for a, b in zip(*arrays, strict=True)), default=0.0)
 
 
-def _apart(one: np.ndarray, other: np.ndarray) -> float:
+def _measure_difference(one: np.ndarray, other: np.ndarray) -> float:
     if one.tobytes() == other.tobytes():
         return 0.0
     if one.dtype.kind not in "fiu":
@@ -373,7 +378,7 @@ def check_rows(stored: Stored, path: str | PathLike[str], seed: int, given: Mapp
         for (number, whole), form in itertools.product(amounts, forms):
             for safe in (False, True) if _is_text(path) else (False,):
                 with tempfile.TemporaryDirectory() as folder:
-                    drawn = Path(folder) / f"drawn{_suffix(path)}"
+                    drawn = Path(folder) / f"drawn{_get_suffix(path)}"
                     wanted = SampleRequest(rows=number, seed=seed, given=given, form=form, safe=safe, persons=whole)
                     sample_to_file(Model(stored), drawn, wanted)
                     if same(drawn):
@@ -391,12 +396,12 @@ def _persons_in(stored: Stored, table: Any) -> int | None:
     return len(table[person.key].unique())
 
 
-def _suffix(path: str | PathLike[str]) -> str:
+def _get_suffix(path: str | PathLike[str]) -> str:
     return Path(os.fspath(path)).suffix.lower()
 
 
 def _is_text(path: str | PathLike[str]) -> bool:
-    return _suffix(path) in (".csv", ".tsv")
+    return _get_suffix(path) in (".csv", ".tsv")
 
 
 def _reader(path: str | PathLike[str]) -> tuple[Any, Callable[[Path], bool]]:
@@ -406,7 +411,7 @@ def _reader(path: str | PathLike[str]) -> tuple[Any, Callable[[Path], bool]]:
     import pyarrow.feather
     import pyarrow.parquet
 
-    place, suffix = Path(path), _suffix(path)
+    place, suffix = Path(path), _get_suffix(path)
     try:
         if _is_text(path):
             options = pyarrow.csv.ParseOptions(delimiter="\t" if suffix == ".tsv" else ",", newlines_in_values=True)

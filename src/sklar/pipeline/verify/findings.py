@@ -59,8 +59,8 @@ class Verified:
 
     def _repr_html_(self) -> str:
         rows = [(_mark(check), check.part, check.says) for check in self.checks]
-        table = notebook.table(("", "part", "finding"), rows)
-        return notebook.card(self.verdict, table, notebook.paragraph(LIMITS))
+        table = notebook.make_table(("", "part", "finding"), rows)
+        return notebook.make_card(self.verdict, table, notebook.make_paragraph(LIMITS))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the machine-readable record."""

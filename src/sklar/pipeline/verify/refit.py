@@ -36,7 +36,7 @@ from sklar.methods.method import Method
 from sklar.methods.registry import find_method
 from sklar.model.protocol import TableModel
 from sklar.pipeline.fit.claim import declared_digest, settings_digest
-from sklar.pipeline.fit.paid import Signs, facts_digest, facts_setting, kinds_setting, priced, priced_kinds
+from sklar.pipeline.fit.paid import Signs, add_price, facts_digest, facts_setting, kinds_setting, priced_kinds
 from sklar.pipeline.fit.prices import stated_digest, with_own_price
 from sklar.pipeline.model_file import Stored
 from sklar.release.measurements import Recorded, decode_step, encode_step, hash_line
@@ -180,7 +180,7 @@ def _kinds(ledger: Ledger, stored: Stored, unit: Unit) -> _Before:
     requested, budget, allowance = _read_request(bought)
     public = classes_schema(requested)
     setting = kinds_setting(coordinates(public).schema, requested, allowance, unit)
-    door = _replayed(bought, unit)
+    door = _make_replay_door(bought, unit)
     found = measure_kinds(setting, door)
     _require_same(door, bought)
     account = ledger.reserve(
@@ -206,7 +206,7 @@ def _paid(ledger: Ledger, stored: Stored, unit: Unit, kinds: _Before | None) -> 
     public, weight = measuring_schema(requested), bought.get("label_weight", LABEL_WEIGHT)
     options = FactsOptions(marked=requested, label_weight=weight, signs={} if kinds is None else kinds.signs)
     setting = facts_setting(coordinates(public).schema, options, allowance, unit)
-    door = _replayed(bought, unit)
+    door = _make_replay_door(bought, unit)
     facts = measure_facts(setting, door)
     _require_same(door, bought)
     account = ledger.reserve(
@@ -214,7 +214,7 @@ def _paid(ledger: Ledger, stored: Stored, unit: Unit, kinds: _Before | None) -> 
         fingerprint=facts_digest(public, budget, unit, stored.claim.version) + stated_digest(reading),
     )  # fmt: skip
     record = replace(_charged(ledger, account, door.steps, door.events), id=bought["fit"])
-    schema = priced(facts.schema, requested, record, budget, ledger, reading)
+    schema = add_price(facts.schema, requested, record, budget, ledger, reading)
     first = _Before(schema=schema) if kinds is None else kinds
     return _Before(schema=schema, notes=(*first.notes, *facts.notes), records=(*first.records, record))
 
@@ -229,7 +229,7 @@ def _read_request(bought: Mapping[str, Any]) -> tuple[Schema, Budget, Allowance]
     return requested, Budget(**bought["budget"]), Allowance(**bought["allowance"])
 
 
-def _replayed(bought: Mapping[str, Any], unit: Unit) -> ReplayDoor:
+def _make_replay_door(bought: Mapping[str, Any], unit: Unit) -> ReplayDoor:
     return ReplayDoor(unit=unit, recorded=[decode_step(line) for line in bought["releases"]])
 
 

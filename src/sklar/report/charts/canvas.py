@@ -14,7 +14,7 @@ from os import PathLike, fspath
 from typing import Any, Literal
 
 from sklar.errors import MissingExtraError, UsageError
-from sklar.report.colours import AXIS, INK, PAPER, SOFT, Colour, themed
+from sklar.report.colours import AXIS, INK, PAPER, SOFT, Colour, theme_colour
 
 FONT = "DejaVu Sans, Helvetica, Arial, sans-serif"
 ENDINGS = (".svg", ".png")
@@ -130,27 +130,27 @@ def side_by_side(parts: Mapping[str, Canvas], title: str, across: int = 3) -> Ca
     for at, (name, part) in enumerate(parts.items()):
         x, y = at % across * wide + GAP, at // across * high + 3 * GAP
         shapes.append(Label(x=x, y=y, text=name, bold=True))
-        shapes += [_moved(shape, x, y + GAP / 2) for shape in part.shapes]
+        shapes += [_move_shape(shape, x, y + GAP / 2) for shape in part.shapes]
     rows = -(-len(parts) // across)
     return Canvas(width=across * wide, height=rows * high + 3 * GAP, title=title, shapes=tuple(shapes))
 
 
-def _moved(shape: Shape, dx: float, dy: float) -> Shape:
+def _move_shape(shape: Shape, dx: float, dy: float) -> Shape:
     if isinstance(shape, Path):
         return replace(shape, pieces=tuple(tuple((x + dx, y + dy) for x, y in piece) for piece in shape.pieces))
     if isinstance(shape, Group):
-        return replace(shape, shapes=tuple(_moved(inner, dx, dy) for inner in shape.shapes))
+        return replace(shape, shapes=tuple(_move_shape(inner, dx, dy) for inner in shape.shapes))
     return replace(shape, x=shape.x + dx, y=shape.y + dy)
 
 
-def rectangle(x0: float, y0: float, x1: float, y1: float) -> tuple[Point, ...]:
+def make_rectangle(x0: float, y0: float, x1: float, y1: float) -> tuple[Point, ...]:
     """Return the four corners, for a piece of a path."""
     return (x0, y0), (x0, y1), (x1, y1), (x1, y0)
 
 
-def outline(x: float, y: float, side: float) -> Path:
+def make_outline(x: float, y: float, side: float) -> Path:
     """Return a square around a picture."""
-    corners = rectangle(x, y, x + side, y + side)
+    corners = make_rectangle(x, y, x + side, y + side)
     return Path(pieces=((*corners, corners[0]),), colour=AXIS)
 
 
@@ -158,32 +158,32 @@ def to_svg(canvas: Canvas, *, inline: bool = False) -> str:
     """Return the drawing as one SVG element with escaped texts; inline, it has size, fonts and theme of its page."""
     size = f'viewBox="0 0 {canvas.width:.0f} {canvas.height:.0f}"'
     head = f'{size} role="img" aria-label="{escape(canvas.title)}"' + (f' class="{canvas.role}"' if canvas.role else "")
-    body = (f"<style>{canvas.style}</style>" if canvas.style else "") + "".join(map(_svg, canvas.shapes))
+    body = (f"<style>{canvas.style}</style>" if canvas.style else "") + "".join(map(_to_svg_element, canvas.shapes))
     if inline:
-        return f"<svg {head}>{PAINT.sub(lambda found: found[1] + themed(found[2]), body)}</svg>"
+        return f"<svg {head}>{PAINT.sub(lambda found: found[1] + theme_colour(found[2]), body)}</svg>"
     paper = f'<rect width="100%" height="100%" fill="{PAPER}"/>'
     plain = f'width="{canvas.width:.0f}" height="{canvas.height:.0f}" font-family="{FONT}" font-size="11" fill="{INK}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {head} {plain}>{paper}{body}</svg>\n'
 
 
-def _svg(shape: Shape) -> str:
+def _to_svg_element(shape: Shape) -> str:
     match shape:
         case Path():
-            return _element("path", _path_look(shape), shape.title)
+            return _make_element("path", _format_path(shape), shape.title)
         case Dot():
             ring = f' stroke="{shape.colour}" stroke-width="2"' if shape.colour != "none" else ""
             place = f'cx="{_n(shape.x)}" cy="{_n(shape.y)}" r="{_n(shape.radius)}"'
-            return _element("circle", f'{place} fill="{shape.fill}"{ring}', shape.title)
+            return _make_element("circle", f'{place} fill="{shape.fill}"{ring}', shape.title)
         case Box():
-            place = f'{_place(shape)} rx="5" fill="{PAPER}" stroke="{AXIS}"'
-            return f"<rect {place}/>{_svg(_caption(shape))}"
+            place = f'{_format_place(shape)} rx="5" fill="{PAPER}" stroke="{AXIS}"'
+            return f"<rect {place}/>{_to_svg_element(_make_caption(shape))}"
         case Label():
             return f"<text {_label_look(shape)}>{escape(shape.text)}</text>"
         case Picture():
             look = 'preserveAspectRatio="none" style="image-rendering:pixelated"'
-            return f'<image {_place(shape)} href="{image_address(shape.rows)}" {look}/>{_pointed(shape)}'
+            return f'<image {_format_place(shape)} href="{image_address(shape.rows)}" {look}/>{_pointed(shape)}'
         case Group():
-            inside = "".join(map(_svg, shape.shapes))
+            inside = "".join(map(_to_svg_element, shape.shapes))
             return f'<g class="point" tabindex="0"><title>{escape(shape.title)}</title>{inside}</g>'
 
 
@@ -193,21 +193,21 @@ def _pointed(picture: Picture) -> str:
         return ""
     wide, high = picture.width / len(picture.titles[0]), picture.height / len(picture.titles)
     return '<g fill-opacity="0">' + "".join(
-        _element("rect", f'x="{_n(picture.x + j * wide)}" y="{_n(picture.y + i * high)}" '
+        _make_element("rect", f'x="{_n(picture.x + j * wide)}" y="{_n(picture.y + i * high)}" '
                  f'width="{_n(wide)}" height="{_n(high)}"', title)
         for i, row in enumerate(picture.titles) for j, title in enumerate(row)
     ) + "</g>"  # fmt: skip
 
 
-def _element(name: str, look: str, title: str) -> str:
+def _make_element(name: str, look: str, title: str) -> str:
     return f"<{name} {look}><title>{escape(title)}</title></{name}>" if title else f"<{name} {look}/>"
 
 
-def _place(shape: Box | Picture) -> str:
+def _format_place(shape: Box | Picture) -> str:
     return f'x="{_n(shape.x)}" y="{_n(shape.y)}" width="{_n(shape.width)}" height="{_n(shape.height)}"'
 
 
-def _path_look(path: Path) -> str:
+def _format_path(path: Path) -> str:
     close = "" if path.fill == "none" else "Z"
     words = "".join("M" + "L".join(f"{_n(x)} {_n(y)}" for x, y in piece) + close for piece in path.pieces)
     look = [f'd="{words}" fill="{path.fill}"']
@@ -230,11 +230,11 @@ def _label_look(label: Label) -> str:
 
 
 def _n(value: float) -> str:
-    """Return a short number."""
+    """Format a coordinate with few digits."""
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _caption(box: Box) -> Label:
+def _make_caption(box: Box) -> Label:
     return Label(x=box.x + box.width / 2, y=box.y + box.height / 2 + 4, text=box.text, anchor="middle")
 
 
@@ -243,11 +243,15 @@ def image_address(rows: Sequence[Sequence[Colour]]) -> str:
     height, width = len(rows), len(rows[0]) if rows else 0
     raw = b"".join(b"\0" + b"".join(map(bytes, row)) for row in rows)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    chunks = _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(raw, 9)) + _chunk(b"IEND", b"")
+    chunks = (
+        _make_png_chunk(b"IHDR", header)
+        + _make_png_chunk(b"IDAT", zlib.compress(raw, 9))
+        + _make_png_chunk(b"IEND", b"")
+    )
     return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + chunks).decode()
 
 
-def _chunk(kind: bytes, data: bytes) -> bytes:
+def _make_png_chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
@@ -281,7 +285,7 @@ def to_png(canvas: Canvas) -> bytes:
     FigureCanvasAgg(figure)
     axes: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.axis("off")
-    for order, shape in enumerate(_flat(canvas.shapes)):
+    for order, shape in enumerate(_flatten(canvas.shapes)):
         _draw(axes, shape, order)
     axes.set_xlim(0, canvas.width)
     axes.set_ylim(canvas.height, 0)
@@ -290,10 +294,10 @@ def to_png(canvas: Canvas) -> bytes:
     return out.getvalue()
 
 
-def _flat(shapes: Sequence[Shape]) -> Iterator[Path | Dot | Box | Label | Picture]:
+def _flatten(shapes: Sequence[Shape]) -> Iterator[Path | Dot | Box | Label | Picture]:
     for shape in shapes:
         if isinstance(shape, Group):
-            yield from _flat(shape.shapes)
+            yield from _flatten(shape.shapes)
         else:
             yield shape
 
@@ -322,7 +326,7 @@ def _draw(axes: Any, shape: Path | Dot | Box | Label | Picture, order: int) -> N
             corner = (shape.x, shape.y)
             look = {"boxstyle": rounded, "facecolor": PAPER, "edgecolor": AXIS, "zorder": order}
             axes.add_patch(FancyBboxPatch(corner, shape.width, shape.height, **look))
-            _draw(axes, _caption(shape), order)
+            _draw(axes, _make_caption(shape), order)
         case Label():
             axes.text(
                 shape.x, shape.y, shape.text.replace("$", r"\$"), fontsize=shape.size or 11, zorder=order,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from sklar.report.charts.canvas import Canvas, Label, Path, Picture, Shape, outline, rectangle
+from sklar.report.charts.canvas import Canvas, Label, Path, Picture, Shape, make_outline, make_rectangle
 from sklar.report.charts.plots import LETTER, Frame
 from sklar.report.colours import AXIS, REAL, SYNTHETIC, Colour, diverge, shade
 from sklar.report.seen import correlations_seen
@@ -130,7 +130,9 @@ def _bars(
     step = (frame.right - frame.left) / max(1, len(shares))
     gap = 0.0 if shown.numeric else min(step * 0.2, 6)
     ends = [(frame.left + i * step + gap / 2, frame.left + (i + 1) * step - gap / 2) for i in range(len(shares))]
-    bars = tuple(rectangle(a, frame.bottom, b, frame.y(s)) for (a, b), s in zip(ends, shares, strict=True) if s > 0)
+    bars = tuple(
+        make_rectangle(a, frame.bottom, b, frame.y(s)) for (a, b), s in zip(ends, shares, strict=True) if s > 0
+    )
     shapes: list[Shape] = [
         Path(pieces=bars, fill=colour, opacity=0.4),
         *frame.axes("", [], [(frame.top, f"{top:.1%}" if top < 0.1 else f"{top:.0%}"), (frame.bottom, "0")])[:3],
@@ -160,13 +162,13 @@ def _panels(pair: PairDrawn, grids: Mapping[str, Grid], colour: Callable[[float]
         pixels = tuple(tuple(colour(value) for value in row) for row in grid)[::-1]
         shapes += [
             Picture(x=x, y=16, width=PANEL, height=PANEL, rows=pixels),
-            outline(x, 16.0, PANEL),
+            make_outline(x, 16.0, PANEL),
             Label(x=x + PANEL / 2, y=11, text=name, anchor="middle"),
             *ticks_below(pair.ticks[1], x, x + PANEL, 16 + PANEL),
         ]
     for place, text in pair.ticks[0]:
         y = 16 + PANEL * (1 - place)
-        shapes.append(Label(x=ROOM - 4, y=y + 4, text=shortened(text, (ROOM - 6) / LETTER), anchor="end"))
+        shapes.append(Label(x=ROOM - 4, y=y + 4, text=shorten_text(text, (ROOM - 6) / LETTER), anchor="end"))
     width = ROOM + 2 * PANEL + GAP + 6
     return Canvas(width=width, height=154, title=f"{' and '.join(pair.columns)}: {pair.seen}", shapes=tuple(shapes))
 
@@ -176,7 +178,7 @@ def matrix_chart(what: str, columns: Sequence[str], real: Grid, synthetic: Grid,
     count = len(columns)
     size = max(LEAST_MATRIX, CELL * min(count, MAX_NAMED_COLUMNS))
     cell = size / max(1, count)
-    names = [shortened(name, MAX_NAME_LETTERS) for name in columns]
+    names = [shorten_text(name, MAX_NAME_LETTERS) for name in columns]
     room = 8 + LETTER * max((len(name) for name in names), default=0) if count <= MAX_NAMED_COLUMNS else 34.0
     drawn = {"real": real, "synthetic": synthetic, "difference": real}[shown]
     colours: tuple[tuple[Colour, ...], ...] = tuple(
@@ -186,10 +188,10 @@ def matrix_chart(what: str, columns: Sequence[str], real: Grid, synthetic: Grid,
         )
         for rows in zip(real, synthetic, drawn, strict=True)
     )
-    titles = _titles(columns, real, synthetic) if count <= MAX_TOOLTIP_COLUMNS else ()
+    titles = _make_titles(columns, real, synthetic) if count <= MAX_TOOLTIP_COLUMNS else ()
     shapes: list[Shape] = [
         Picture(x=room, y=4, width=size, height=size, rows=colours, titles=titles),
-        outline(room, 4.0, size),
+        make_outline(room, 4.0, size),
     ]
     text = min(11.0, cell)
     for at, name in enumerate(names):
@@ -205,7 +207,7 @@ def matrix_chart(what: str, columns: Sequence[str], real: Grid, synthetic: Grid,
     return Canvas(width=room + size + 4, height=size + room + 6, title=title, shapes=tuple(shapes))
 
 
-def _titles(columns: Sequence[str], real: Grid, synthetic: Grid) -> tuple[tuple[str, ...], ...]:
+def _make_titles(columns: Sequence[str], real: Grid, synthetic: Grid) -> tuple[tuple[str, ...], ...]:
     return tuple(
         tuple(
             f"{columns[i]}, {columns[j]}: {real[i][j]:.2f} real, {synthetic[i][j]:.2f} synthetic"
@@ -237,13 +239,13 @@ def _placed(ticks: Ticks, left: float, right: float, letters: int) -> list[tuple
     """Return the centres of texts that are cut to `letters` letters and kept on the axis."""
     out: list[tuple[float, str]] = []
     for place, text in ticks:
-        shown = shortened(text, letters)
+        shown = shorten_text(text, letters)
         half = len(shown) * LETTER / 2
         out.append((min(max(left + place * (right - left), left + half - 6), right - half + 6), shown))
     return out
 
 
-def shortened(text: str, letters: float) -> str:
+def shorten_text(text: str, letters: float) -> str:
     return text if len(text) <= letters else text[: max(1, int(letters) - 1)] + "…"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.errors import UsageError
-from sklar.report.charts.canvas import Canvas, Label, Path, Picture, Shape, outline
+from sklar.report.charts.canvas import Canvas, Label, Path, Picture, Shape, make_outline
 from sklar.report.colours import REAL, SYNTHETIC, Colour, diverge, shade, tint
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def scatter_grid(synthetic: Table, *, real: Table | None = None) -> Canvas:
         raise UsageError("real and synthetic rows must have the same columns, in the same order")
     names = list(synthetic)
     both = [synthetic] if real is None else [real, synthetic]
-    spans = {name: _span([table[name] for table in both]) for name in names}
+    spans = {name: _find_span([table[name] for table in both]) for name in names}
     shapes: list[Shape] = []
     for i, below in enumerate(names):
         shapes.append(Label(x=EDGE - 6, y=HEAD + (i + 0.5) * (SIDE + GAP), text=below, anchor="middle", turned=True))
@@ -53,7 +53,7 @@ def scatter_grid(synthetic: Table, *, real: Table | None = None) -> Canvas:
             else:
                 table, colour = (real, REAL) if real is not None and i > j else (synthetic, SYNTHETIC)
                 shapes.append(_dots(table[beside], table[below], spans[beside], spans[below], colour, x, y))
-            shapes.append(outline(x, y, SIDE))
+            shapes.append(make_outline(x, y, SIDE))
     size = EDGE + len(names) * (SIDE + GAP)
     shapes += [
         Label(x=EDGE + (j + 0.5) * SIDE + j * GAP, y=HEAD + size - EDGE + 12, text=name, anchor="middle")
@@ -64,7 +64,7 @@ def scatter_grid(synthetic: Table, *, real: Table | None = None) -> Canvas:
     return Canvas(width=size + EDGE, height=HEAD + size, title=f"Scatter grid: {words}", shapes=tuple(shapes))
 
 
-def _span(columns: Sequence[Floats]) -> tuple[float, float]:
+def _find_span(columns: Sequence[Floats]) -> tuple[float, float]:
     values = np.concatenate(columns)
     values = values[np.isfinite(values)]
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
@@ -92,7 +92,7 @@ def _dots(
     known = np.isfinite(first) & np.isfinite(second)
     counts = np.histogram2d(first[known], second[known], DOTS, (across, up))[0].T[::-1]
     depth = np.where(counts > 0, 0.35 + 0.65 * np.sqrt(counts / max(1.0, counts.max())), 0.0)
-    return Picture(x=x, y=y, width=SIDE, height=SIDE, rows=_pixels(depth, lambda share: tint(colour, share)))
+    return Picture(x=x, y=y, width=SIDE, height=SIDE, rows=_colour_pixels(depth, lambda share: tint(colour, share)))
 
 
 def draw_levels(matrices: Mapping[str, Floats], names: Sequence[str], *, label: str = "") -> Canvas:
@@ -112,7 +112,7 @@ def draw_levels(matrices: Mapping[str, Floats], names: Sequence[str], *, label: 
             *(Label(x=x + a + 3, y=y + PANEL + 4, text=n, size=size, anchor="end", turned=True) for a, n in spots),
         ]
 
-    grids = {title: _pixels(matrix, diverge) for title, matrix in matrices.items()}
+    grids = {title: _colour_pixels(matrix, diverge) for title, matrix in matrices.items()}
     words = f"Rank correlations: blue is -1, white 0, orange 1. {label}".strip()
     return _panels(grids, words, room, beside)
 
@@ -131,11 +131,11 @@ def draw_contours(copulas: Mapping[str, pv.Bicop], *, label: str = "") -> Canvas
     for title, copula in copulas.items():
         density: Any = copula.with_var_types(["c", "c"]).pdf(at).reshape(first.shape) * normal
         bands = np.searchsorted(CONTOURS, density.T[::-1], side="right") / len(CONTOURS)
-        grids[title] = _pixels(bands, shade)
+        grids[title] = _colour_pixels(bands, shade)
     return _panels(grids, label, 0.0, lambda x, y: [])
 
 
-def _pixels(values: Floats, colour: Callable[[float], Colour]) -> Pixels:
+def _colour_pixels(values: Floats, colour: Callable[[float], Colour]) -> Pixels:
     return tuple(tuple(colour(value) for value in row) for row in values.tolist())
 
 
@@ -151,7 +151,7 @@ def _panels(
         y = PANEL_HEAD + at // across * (PANEL + room + PANEL_HEAD)
         lines = title.split("\n")
         shapes += [
-            Picture(x=x, y=y, width=PANEL, height=PANEL, rows=rows), outline(x, y, PANEL),
+            Picture(x=x, y=y, width=PANEL, height=PANEL, rows=rows), make_outline(x, y, PANEL),
             *(Label(x=x, y=y - 5 - 12 * (len(lines) - 1 - i), text=t, size=9) for i, t in enumerate(lines)),
             *beside(x, y),
         ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sklar.report.charts.canvas import Anchor, Canvas, Dot, Group, Label, Path, Point, Shape, rectangle
+from sklar.report.charts.canvas import Anchor, Canvas, Dot, Group, Label, Path, Point, Shape, make_rectangle
 from sklar.report.colours import AXIS, INK, LINES, PAPER, REAL, SOFT, SYNTHETIC
 
 LETTER = 6.3
@@ -57,11 +57,11 @@ class Frame:
 
     def x(self, value: float) -> float:
         """Return the horizontal position of a number."""
-        return self.left + (self.right - self.left) * _share(value, self.across)
+        return self.left + (self.right - self.left) * _scale_to_axis(value, self.across)
 
     def y(self, value: float) -> float:
         """Return the vertical position of a number."""
-        return self.bottom - (self.bottom - self.top) * _share(value, self.up)
+        return self.bottom - (self.bottom - self.top) * _scale_to_axis(value, self.up)
 
     def at(self, x: float, y: float) -> Point:
         """Return the position of a point."""
@@ -76,7 +76,7 @@ class Frame:
         return [line, *below, *beside, middle]
 
 
-def _share(value: float, span: tuple[float, float]) -> float:
+def _scale_to_axis(value: float, span: tuple[float, float]) -> float:
     low, high = span
     return (min(max(value, low), high) - low) / ((high - low) or 1.0)
 
@@ -144,7 +144,7 @@ def learning_chart(real: float, synthetic: float, noise: float, span: tuple[floa
     zero = frame.x(0.0)
 
     def bar(value: float, y: float, colour: str) -> Path:
-        return Path(pieces=(rectangle(zero, y, frame.x(value), y + 10),), fill=colour, opacity=0.8)
+        return Path(pieces=(make_rectangle(zero, y, frame.x(value), y + 10),), fill=colour, opacity=0.8)
 
     whisker = ((frame.x(real - noise), 7.0), (frame.x(real + noise), 7.0))
     return Canvas(
@@ -215,7 +215,7 @@ def epsilon_chart(title: str, lines: Sequence[tuple[str, Sequence[Budgeted]]], l
             height += 18
         height += 20
         shapes.append(Label(x=170, y=height - 8, text=title, anchor="middle"))
-    details = [f"{name} " + ", ".join(_at_budget(e, m) for e, m, _ in found) for name, found in lines]
+    details = [f"{name} " + ", ".join(_describe_at_budget(e, m) for e, m, _ in found) for name, found in lines]
     title = _with_details(f"{title} over epsilon", details)
     return Canvas(width=340, height=height, title=title, shapes=tuple(shapes) if points else ())
 
@@ -229,7 +229,7 @@ def _with_room(marks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
     return sorted(kept)
 
 
-def _at_budget(epsilon: float | None, mean: float) -> str:
+def _describe_at_budget(epsilon: float | None, mean: float) -> str:
     return f"{mean:.3g}" if epsilon is None else f"{mean:.3g} at {epsilon:g}"
 
 
@@ -248,7 +248,7 @@ def box_chart(title: str, boxes: Sequence[tuple[str, Sequence[float]]]) -> Canva
         details = f"{name}: median {five[2]:.3g}, quartiles {five[1]:.3g} and {five[3]:.3g}"
         shapes += [
             Path(pieces=whiskers, colour=SYNTHETIC),
-            Path(pieces=(rectangle(first, y - 5, third, y + 5),), colour=SYNTHETIC, fill=SYNTHETIC, opacity=0.4),
+            Path(pieces=(make_rectangle(first, y - 5, third, y + 5),), colour=SYNTHETIC, fill=SYNTHETIC, opacity=0.4),
             Path(pieces=(((middle, y - 5), (middle, y + 5)),), colour=INK, width=1.5, title=details),
             Label(x=frame.left - 6, y=y + 4, text=name, anchor="end"),
         ]
@@ -304,12 +304,12 @@ def tradeoff_chart(plot: Tradeoff) -> Canvas:
         chosen = [point for point in plot.points if point.group == group]
         line = tuple(frame.at(p.utility[0], p.risk[0]) for p in chosen)
         shapes += [Path(pieces=(line,), colour=line_colour(at), opacity=0.4)] if len(line) > 1 else []
-        shapes += [_point(point, point in best, line_colour(at), frame) for point in chosen]
+        shapes += [_draw_point(point, point in best, line_colour(at), frame) for point in chosen]
     label = f"{plot.risk_title} against {plot.utility_title}; undominated: {', '.join(p.name for p in best)}"
     return Canvas(width=640, height=420, title=label, shapes=tuple(shapes), role="tradeoff", style=STYLE)
 
 
-def _point(point: TradeoffPoint, best: bool, colour: str, frame: Frame) -> Shape:
+def _draw_point(point: TradeoffPoint, best: bool, colour: str, frame: Frame) -> Shape:
     (u, u_low, u_high), (r, r_low, r_high) = point.utility, point.risk
     details = (
         f"{point.name}: utility {u:.3f} ({u_low:.3f} to {u_high:.3f}), risk {r:.3f} ({r_low:.3f} to {r_high:.3f})"

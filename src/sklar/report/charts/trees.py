@@ -35,16 +35,16 @@ def draw_vine(columns: Sequence[str], trees: Sequence[Sequence[Edge]], title: st
     most = max((len(tree) for tree in trees[1:]), default=1)
     pairs = min(most, PAIRS_ACROSS) * (2 * box + PAIR_GAP + 30) - 30
     width = max(2 * MARGIN + depth * box + (depth - 1) * GAP, 2 * MARGIN + pairs, 560.0)
-    shapes: list[Shape] = _heading(title)
-    for edge in sorted(first, key=thickness):
+    shapes: list[Shape] = _draw_heading(title)
+    for edge in sorted(first, key=compute_thickness):
         shapes += _branch(edge, places, box)
     for column, place in places.items():
-        x, y = _corner(place, box)
+        x, y = _place_box(place, box)
         shapes.append(Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=names[column]))
     bottom = HEAD + rows * ROW + 10
     deeper = [(level, tree) for level, tree in enumerate(trees[1:], start=2) if tree]
     for level, tree in deeper[:DEEPER_TREES]:
-        more, bottom = _pairs(level, tree, names, box, width, bottom)
+        more, bottom = _draw_pairs(level, tree, names, box, width, bottom)
         shapes += more
     if len(deeper) > DEEPER_TREES:
         left = f"{len(deeper) - DEEPER_TREES} more trees are not drawn; `sklar inspect` lists them."
@@ -53,7 +53,7 @@ def draw_vine(columns: Sequence[str], trees: Sequence[Sequence[Edge]], title: st
     return Canvas(width=width, height=bottom + MARGIN, title=title, shapes=tuple(shapes))
 
 
-def thickness(edge: Edge) -> float:
+def compute_thickness(edge: Edge) -> float:
     """Return the width of a line, 1 to 9 pixels, by strength, or by |tau| without one."""
     strength = edge.get("strength")
     return 1.0 + 8.0 * min(abs(edge["tau"]) if strength is None else strength, 1.0)
@@ -64,11 +64,11 @@ def shorten(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
-def _colour(tau: float) -> str:
+def _choose_colour(tau: float) -> str:
     return SYNTHETIC if tau >= 0 else REAL
 
 
-def _heading(title: str) -> list[Shape]:
+def _draw_heading(title: str) -> list[Shape]:
     words = "Lines: family and Kendall's tau; thicker is stronger;"
     return [
         Label(x=MARGIN, y=26, text=title, size=15, bold=True),
@@ -78,31 +78,31 @@ def _heading(title: str) -> list[Shape]:
     ]
 
 
-def _corner(place: Placed, box: float) -> tuple[float, float]:
+def _place_box(place: Placed, box: float) -> tuple[float, float]:
     return MARGIN + place.depth * (box + GAP), HEAD + place.row * ROW + (ROW - BOX_HEIGHT) / 2
 
 
 def _branch(edge: Edge, places: Mapping[str, Placed], box: float) -> list[Shape]:
     """Draw the line from a column to its child, with labels on the last, horizontal piece."""
     upper, lower = sorted((places[edge["first"]], places[edge["second"]]), key=lambda place: place.depth)
-    (x0, y0), (x1, y1) = _corner(upper, box), _corner(lower, box)
+    (x0, y0), (x1, y1) = _place_box(upper, box), _place_box(lower, box)
     start, end, turn = y0 + BOX_HEIGHT / 2, y1 + BOX_HEIGHT / 2, x0 + box + 18
     points = ((x0 + box, start), (turn, start), (turn, end), (x1, end))
     return [
-        Path(pieces=(points,), width=thickness(edge), colour=_colour(edge["tau"])),
-        *_labels(edge, (turn + x1) / 2, end),
+        Path(pieces=(points,), width=compute_thickness(edge), colour=_choose_colour(edge["tau"])),
+        *_draw_labels(edge, (turn + x1) / 2, end),
     ]
 
 
-def _labels(edge: Edge, x: float, y: float) -> list[Shape]:
-    half = thickness(edge) / 2
+def _draw_labels(edge: Edge, x: float, y: float) -> list[Shape]:
+    half = compute_thickness(edge) / 2
     return [
         Label(x=x, y=y - half - 2, text=f"{edge['tau']:+.2f}", size=10, anchor="middle", bold=True),
         Label(x=x, y=y + half + 9, text=edge["family"], size=8.5, anchor="middle", colour=SOFT),
     ]
 
 
-def _pairs(
+def _draw_pairs(
     level: int, tree: Sequence[Edge], names: Mapping[str, str], box: float, width: float, top: float
 ) -> tuple[list[Shape], float]:
     """Draw the edges of a deeper tree side by side; return also where they end."""
@@ -110,23 +110,27 @@ def _pairs(
     left = len(tree) - DEEPER_PAIRS
     heading = f"Tree {level}: given {given}" + (f" ({left} weaker pairs not drawn)" if left > 0 else "")
     shapes: list[Shape] = [Label(x=MARGIN, y=top + 22, text=heading, bold=True)]
-    shown = sorted(tree, key=thickness, reverse=True)[:DEEPER_PAIRS]
+    shown = sorted(tree, key=compute_thickness, reverse=True)[:DEEPER_PAIRS]
     each = 2 * box + PAIR_GAP + 30
     across = max(int((width - 2 * MARGIN + 30) // each), 1)
     for number, edge in enumerate(shown):
         x, y = MARGIN + number % across * each, top + 36 + number // across * PAIR_ROW
-        shapes += _pair(edge, names, box, x, y)
+        shapes += _draw_pair(edge, names, box, x, y)
     return shapes, top + 36 + -(-len(shown) // across) * PAIR_ROW
 
 
-def _pair(edge: Edge, names: Mapping[str, str], box: float, x: float, y: float) -> list[Shape]:
+def _draw_pair(edge: Edge, names: Mapping[str, str], box: float, x: float, y: float) -> list[Shape]:
     middle, right = y + BOX_HEIGHT / 2, x + box + PAIR_GAP
     given = ", ".join(names.get(name, name) for name in edge["given"])
     room = int((2 * box + PAIR_GAP) / 5.0)
     text = f"given {given}" if len(given) + 6 <= room else f"given {given}"[: room - 1] + "…"
     return [
-        Path(pieces=(((x + box, middle), (right, middle)),), width=thickness(edge), colour=_colour(edge["tau"])),
-        *_labels(edge, (x + box + right) / 2, middle),
+        Path(
+            pieces=(((x + box, middle), (right, middle)),),
+            width=compute_thickness(edge),
+            colour=_choose_colour(edge["tau"]),
+        ),
+        *_draw_labels(edge, (x + box + right) / 2, middle),
         Box(x=x, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge["first"], edge["first"])),
         Box(x=right, y=y, width=box, height=BOX_HEIGHT, text=names.get(edge["second"], edge["second"])),
         Label(x=x, y=y + BOX_HEIGHT + 12, text=text, size=9, colour=SOFT),

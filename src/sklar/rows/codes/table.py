@@ -178,12 +178,12 @@ class EncodedRows(CodedPart):
     def _encoded(self, columns: Sequence[str]) -> Iterator[CodeBatch]:
         """Encode the source in one pass."""
         rows = 0
-        for batch in self.read_by([self._row_encoder(self._parts[name]) for name in columns]):
+        for batch in self.read_by([self._make_row_encoder(self._parts[name]) for name in columns]):
             rows += batch.rows
             yield batch
         self._require_same_rows(rows)
 
-    def _row_encoder(self, part: Coordinate) -> RowEncoder:
+    def _make_row_encoder(self, part: Coordinate) -> RowEncoder:
         return RowEncoder(encode=self._encoder(part), sources=part.sources)
 
     def read_by(self, by: Sequence[RowEncoder]) -> Iterator[CodeBatch]:

@@ -33,7 +33,7 @@ def plain_codes(array: Any, encode: Encoder) -> Codes:
         return np.concatenate([encode(pa.nulls(0)), *(plain_codes(chunk, encode) for chunk in array.chunks)])
     array = unwrap_array(array)
     if pa.types.is_dictionary(array.type):
-        return _dictionary_codes(array, encode)
+        return _encode_dictionary(array, encode)
     if pa.types.is_union(array.type):
         return _union_codes(array, encode)
     if pa.types.is_uint64(array.type):
@@ -91,7 +91,7 @@ def _uint64_codes(array: Any, encode: Encoder) -> Codes:
     return codes
 
 
-def _dictionary_codes(array: Any, encode: Encoder) -> Codes:
+def _encode_dictionary(array: Any, encode: Encoder) -> Codes:
     from sklar.counting.tallies import recode
 
     missing = encode(pa.nulls(1))

@@ -72,13 +72,13 @@ def cell_class(text: str) -> str:
     if not text:
         return "null"
     if text[0] in "+-" or text[0].isdigit() or text[0] in ".,":
-        found = _number_class(text) or _date_class(text)
+        found = _classify_number(text) or _classify_date(text)
         if found is not None:
             return found
     amount = _AMOUNT.fullmatch(text)
     if amount is not None:
         unit, number = amount["before"] or amount["after"], (amount["first"] or amount["second"]).strip(_STRIPPED)
-        written = _number_class(number)
+        written = _classify_number(number)
         if written is not None and written != "padded":
             return f"{unit} {',' if 'comma' in written or written in ('1.234,5', '1 234,5') else '.'}"
     if _IDENTIFIER.fullmatch(text):
@@ -86,7 +86,7 @@ def cell_class(text: str) -> str:
     return "text" if len(text) <= MIN_PROSE_CHARACTERS else "long text"
 
 
-def _number_class(text: str) -> str | None:
+def _classify_number(text: str) -> str | None:
     minus = "-" if text.startswith("-") else ""
     found = _NUMBER.fullmatch(text[1:] if text[0] in "+-" else text)
     if found is None:
@@ -104,7 +104,7 @@ def _number_class(text: str) -> str | None:
     return f"{minus}{form}{digits}"
 
 
-def _date_class(text: str) -> str | None:
+def _classify_date(text: str) -> str | None:
     iso = _ISO.fullmatch(text)
     if iso is not None:
         return "date" if iso["time"] is None or _MIDNIGHT.fullmatch(iso["time"]) else "datetime"

@@ -47,7 +47,7 @@ def coordinate_encoder(by: Coordinates, part: Coordinate, null_values: tuple[str
     if isinstance(part, DummyChoice):
         return _choice_encoder(by, part, null_values)
     if isinstance(part, CalendarPart):
-        return _calendar_encoder(by, part, null_values)
+        return _make_calendar_encoder(by, part, null_values)
     return encoder_of(by.declared[part.name], null_values)
 
 
@@ -81,7 +81,7 @@ def _pair_encoder(by: Coordinates, part: Difference | Quotient, null_values: tup
     return encode
 
 
-def _calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[str, ...]) -> RowEncoder:
+def _make_calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[str, ...]) -> RowEncoder:
     column, read = cast(Integer, by.schema[part.name]), value_reader(by.declared[part.column], null_values)
     dtype = np.min_scalar_type(max(column.size - 1, 0))
 
@@ -94,7 +94,7 @@ def _calendar_encoder(by: Coordinates, part: CalendarPart, null_values: tuple[st
 
 
 def raw_reader(column: Any, null_values: tuple[str, ...]) -> ValueReader:
-    """Return a reader of numbers, or ticks, in any range, and of which are missing or cannot be read."""
+    """Return a function that reads numbers or ticks in any range, and marks those that are missing or unreadable."""
     read = READERS[column.kind](column, null_values)
 
     def values(array: Any) -> tuple[npt.NDArray[Any], Mask]:
@@ -105,7 +105,10 @@ def raw_reader(column: Any, null_values: tuple[str, ...]) -> ValueReader:
 
 
 def value_reader(column: Any, null_values: tuple[str, ...]) -> ValueReader:
-    """Return a reader of values inside the bounds, and of which are null; other missing ones are `missing_value`."""
+    """Return a function that reads values and marks nulls.
+
+    Values are clipped to the bounds; if the column is not nullable, a missing value becomes `missing_value`.
+    """
     read, (lower, upper) = raw_reader(column, null_values), column.span
     default = lower
     if column.missing_value is not None:

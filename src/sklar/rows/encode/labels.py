@@ -65,7 +65,7 @@ def _numbers(names: dict[str, int], kind: str, other: int) -> Numbers:
     """Return the numbers of an Arrow type that the names spell, ascending, and their codes."""
     known: dict[Any, int]
     if kind == "bool":
-        known = {1: _first(TRUE_LABELS, names, other), 0: _first(FALSE_LABELS, names, other)}
+        known = {1: _find_first(TRUE_LABELS, names, other), 0: _find_first(FALSE_LABELS, names, other)}
     elif kind in FLOATS:
         known = float_names(names)
     else:
@@ -75,7 +75,7 @@ def _numbers(names: dict[str, int], kind: str, other: int) -> Numbers:
     return np.array(listed, dtype=dtype), np.array([known[number] for number in listed], dtype=np.int32)
 
 
-def _first(spellings: tuple[str, ...], names: dict[str, int], other: int) -> int:
+def _find_first(spellings: tuple[str, ...], names: dict[str, int], other: int) -> int:
     return next((names[s] for s in spellings if s in names), other)
 
 

@@ -31,13 +31,13 @@ Moments = tuple[Ints, Mask]
 
 def moment_encoder(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
     """Return the encoder of datetimes: those outside the bounds are clipped, text in another format is missing."""
-    cells, ticks = integer_cells(column), _ticks_reader(column, null_values)
+    cells, ticks = integer_cells(column), _make_ticks_reader(column, null_values)
     return lambda array: cells(*ticks(array))
 
 
 def moment_values(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
     """Return a reader of ticks as in `moment_encoder`, MISSING where there is none."""
-    ticks = _ticks_reader(column, null_values)
+    ticks = _make_ticks_reader(column, null_values)
 
     def encode(array: Any) -> Ints:
         return or_missing(*ticks(array))
@@ -45,7 +45,7 @@ def moment_values(column: Datetime, null_values: tuple[str, ...]) -> Encoder:
     return encode
 
 
-def _ticks_reader(column: Datetime, null_values: tuple[str, ...]) -> Callable[[Any], Moments]:
+def _make_ticks_reader(column: Datetime, null_values: tuple[str, ...]) -> Callable[[Any], Moments]:
     tick_micros = RESOLUTIONS[column.resolution]
     clock = None if column.zone is None else zone_clock(column.zone, column.lower, column.upper)
     read = None if column.format is None else _reader(column.format, null_values, column.zone)
@@ -54,7 +54,7 @@ def _ticks_reader(column: Datetime, null_values: tuple[str, ...]) -> Callable[[A
     def ticks(array: Any) -> Moments:
         moments = _typed_ticks(array, tick_micros, nulls, clock)
         if moments is None:
-            micros, valid = _formatted_micros(array, read) if read else _iso_micros(array, null_values, clock)
+            micros, valid = _formatted_micros(array, read) if read else _parse_iso_micros(array, null_values, clock)
             moments = micros // tick_micros, valid
         return moments
 
@@ -67,7 +67,7 @@ def null_micros(form: str | None, null_values: tuple[str, ...]) -> tuple[int, ..
         moments = [_read_moment(text.encode("utf-8", "replace"), form) for text in null_values]
         return tuple(moment for moment in moments if moment is not None)
     texts = [text.encode("utf-8", "replace").decode() for text in null_values]
-    micros, fine = _iso_micros(pa.array(texts, type=pa.large_string()), ())
+    micros, fine = _parse_iso_micros(pa.array(texts, type=pa.large_string()), ())
     return tuple(micros[fine].tolist())
 
 
@@ -107,7 +107,7 @@ def _to_ticks(values: Ints, unit: int, tick: int) -> Ints:
     return np.clip(values, -top, top) * factor
 
 
-def _iso_micros(array: Any, null_values: tuple[str, ...], clock: ZoneClock | None = None) -> Moments:
+def _parse_iso_micros(array: Any, null_values: tuple[str, ...], clock: ZoneClock | None = None) -> Moments:
     from sklar.rows.kernels.moments import iso_micros
 
     text = text_of(array, null_values)

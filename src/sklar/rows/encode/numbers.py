@@ -25,7 +25,7 @@ def real_encoder(column: Real, null_values: tuple[str, ...]) -> Encoder:
     def encode(array: Any) -> Codes:
         numbers = floats_of(array) or integers_of(array)
         if numbers is None:
-            return _text_cells(text_of(array), search, missing, column.grid)
+            return _encode_texts(text_of(array), search, missing, column.grid)
         values, valid = numbers
         if nulls:
             valid = valid & ~is_listed(array, values, nulls)
@@ -36,7 +36,7 @@ def real_encoder(column: Real, null_values: tuple[str, ...]) -> Encoder:
     return encode
 
 
-def _text_cells(text: Text, search: tuple[Any, Any, Any, Any], missing: int, grid: Grid) -> Codes:
+def _encode_texts(text: Text, search: tuple[Any, Any, Any, Any], missing: int, grid: Grid) -> Codes:
     from sklar.rows.kernels.decimals import UNREAD, real_text_cells
 
     out, doubtful = np.empty(len(text), dtype=np.int32), np.empty(len(text), dtype=np.uint8)

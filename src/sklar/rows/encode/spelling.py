@@ -56,7 +56,7 @@ def spell_values(array: Any) -> Any:
     if pa.types.is_decimal(kind):
         return _decimal_texts(array)
     if pa.types.is_floating(kind):
-        return _each(array.to_numpy(zero_copy_only=False).astype(np.float64), valid_of(array), _float_text)
+        return _each(array.to_numpy(zero_copy_only=False).astype(np.float64), valid_of(array), _format_float)
     spell = _clock_speller(kind)
     if spell is None:
         return pa.nulls(len(array), pa.large_string())
@@ -77,7 +77,7 @@ def plain_decimal(number: Decimal) -> str | None:
 
 
 def _each(values: npt.NDArray[Any], valid: Mask, spell: Spell) -> Any:
-    """Spell values, each distinct one once."""
+    """Convert values to text, each distinct value once."""
     distinct, places = np.unique(np.where(valid, values, values.dtype.type(0)), return_inverse=True)
     texts = pa.array([spell(value) for value in distinct.tolist()], type=pa.large_string())
     return texts.take(pa.array(places, mask=~valid))
@@ -89,7 +89,7 @@ def single_text(x: float) -> str:
         return str(np.float32(x))
 
 
-def _float_text(x: float) -> str | None:
+def _format_float(x: float) -> str | None:
     if x != x:
         return None
     if abs(x) < MAX_WHOLE_FLOAT and x == int(x):
@@ -117,38 +117,38 @@ def _decimal_texts(array: Any) -> Any:
 def _clock_speller(kind: Any) -> Spell | None:
     """Return the spelling of dates, timestamps and times of day; None for any other type."""
     if pa.types.is_date32(kind):
-        return _date_text
+        return _format_date
     if pa.types.is_date64(kind):
-        return lambda millis: _date_text(millis // (1000 * DAY_SECONDS))
+        return lambda millis: _format_date(millis // (1000 * DAY_SECONDS))
     if pa.types.is_timestamp(kind):
         zone = "" if kind.tz is None else "Z"  # a zoned timestamp holds the time in UTC
-        return lambda ticks: _moment_text(ticks, UNIT_PLACES[kind.unit], zone)
+        return lambda ticks: _format_timestamp(ticks, UNIT_PLACES[kind.unit], zone)
     if pa.types.is_time(kind):
-        return lambda ticks: _time_text(ticks, UNIT_PLACES[kind.unit])
+        return lambda ticks: _format_time(ticks, UNIT_PLACES[kind.unit])
     return None
 
 
-def _date_text(days: int) -> str | None:
+def _format_date(days: int) -> str | None:
     try:
         return date.fromordinal(days + EPOCH.toordinal()).isoformat()
     except (ValueError, OverflowError):
         return None
 
 
-def _moment_text(ticks: int, places: int, zone: str) -> str | None:
+def _format_timestamp(ticks: int, places: int, zone: str) -> str | None:
     seconds, rest = divmod(ticks, 10**places)
     try:
-        return f"{EPOCH + timedelta(seconds=seconds)}{_fraction(rest, places)}{zone}"
+        return f"{EPOCH + timedelta(seconds=seconds)}{_format_fraction(rest, places)}{zone}"
     except OverflowError:
         return None
 
 
-def _time_text(ticks: int, places: int) -> str | None:
+def _format_time(ticks: int, places: int) -> str | None:
     seconds, rest = divmod(ticks, 10**places)
     if not 0 <= seconds < DAY_SECONDS:
         return None
-    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{_fraction(rest, places)}"
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{_format_fraction(rest, places)}"
 
 
-def _fraction(rest: int, places: int) -> str:
+def _format_fraction(rest: int, places: int) -> str:
     return f".{rest:0{places}}".rstrip("0") if rest else ""

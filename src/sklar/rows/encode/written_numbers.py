@@ -61,7 +61,7 @@ def plain_numbers(text: Text, form: NumberFormat) -> Text:
 @lru_cache(maxsize=64)
 def _patterns(form: NumberFormat) -> tuple[str, str]:
     """Return patterns of a number in this format and of its thousands separator, for RE2 on bytes."""
-    separators = _any_of(SPACES if form.separator in SPACES else APOSTROPHES) if form.separator else ""
+    separators = _match_any(SPACES if form.separator in SPACES else APOSTROPHES) if form.separator else ""
     if form.separator in (".", ","):
         separators = re.escape(form.separator)
     grouped = rf"\d{{1,3}}(?:(?:{separators})\d{{3}})+|" if separators else ""
@@ -76,5 +76,5 @@ def _patterns(form: NumberFormat) -> tuple[str, str]:
     )
 
 
-def _any_of(characters: str) -> str:
+def _match_any(characters: str) -> str:
     return "|".join(re.escape(one) for one in characters)

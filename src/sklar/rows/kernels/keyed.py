@@ -12,22 +12,22 @@ from sklar.arrays import compiled, compiled_part
 
 
 @compiled_part(inline="always")
-def _rotated(word, bits):
+def _rotate_left(word, bits):
     return (word << np.uint64(bits)) | (word >> np.uint64(64 - bits))
 
 
 @compiled_part()
 def _round(a, b, c, d):
     a += b
-    b = _rotated(b, 13) ^ a
-    a = _rotated(a, 32)
+    b = _rotate_left(b, 13) ^ a
+    a = _rotate_left(a, 32)
     c += d
-    d = _rotated(d, 16) ^ c
+    d = _rotate_left(d, 16) ^ c
     a += d
-    d = _rotated(d, 21) ^ a
+    d = _rotate_left(d, 21) ^ a
     c += b
-    b = _rotated(b, 17) ^ c
-    c = _rotated(c, 32)
+    b = _rotate_left(b, 17) ^ c
+    c = _rotate_left(c, 32)
     return a, b, c, d
 
 
@@ -55,7 +55,7 @@ def siphash(data, start, end, low, high):
 
 @compiled()
 def text_hashes(data, begins, ends, valid, low, high, out):
-    """Hash of each text; those that are not valid get that of the empty one."""
+    """Hash each text; invalid texts get the hash of the empty text."""
     for i in range(len(begins)):
         start = np.int64(begins[i])
         out[i] = siphash(data, start, np.int64(ends[i]) if valid[i] else start, low, high)

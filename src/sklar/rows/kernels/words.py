@@ -81,7 +81,7 @@ def _fill(data, offsets, slots, heads):
 
 @compiled_part()
 def _same(data, start, words, left, length):
-    """Return whether the bytes from the ninth on are the same."""
+    """Return whether two texts are equal from their ninth byte on."""
     k = 8
     while k < length and data[start + k] == words[left + k]:
         k += 1
@@ -90,7 +90,7 @@ def _same(data, start, words, left, length):
 
 @compiled()
 def word_codes(data, begins, ends, valid, slots, words, word_offsets, heads, codes, other, missing, out):
-    """Code of each text: that of the word it equals byte for byte, `missing` if invalid, else `other`."""
+    """Find the code of each text: that of the equal word, byte for byte; `missing` if invalid, else `other`."""
     mask = np.uint64(len(slots) - 1)
     for i in range(len(begins)):
         if not valid[i]:

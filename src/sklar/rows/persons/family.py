@@ -119,7 +119,9 @@ def _open_table(data: Any, name: str, schema: Schema, key: str, read: ReadOption
         named = (one for one in Path(data).iterdir() if one.name.split(".")[0] == name)
         files = [one for one in named if suffix_of(one.name) in FILES]
         if len(files) != 1:
-            raise SourceError(f"the folder must have just one file called {name}, as {name}.csv or {name}.parquet")
+            raise SourceError(
+                f"the folder must have exactly one file called {name}, such as {name}.csv or {name}.parquet"
+            )
         return open_source(files[0], schema=schema, read=read, also=(key,))
     if isinstance(data, Snapshot) and data.address.table:
         raise SourceError("two tables are fitted: omit the table from the address of their database")

@@ -147,11 +147,11 @@ class Gathering:
         for first in range(0, rows, READ_ROWS):
             count = min(READ_ROWS, rows - first)
             yield [
-                np.frombuffer(self._bytes_at(int(start) + first * kind.itemsize, count * kind.itemsize), dtype=kind)
+                np.frombuffer(self._read_bytes(int(start) + first * kind.itemsize, count * kind.itemsize), dtype=kind)
                 for start, kind in zip(starts, self._types, strict=False)
             ]
 
-    def _bytes_at(self, at: int, count: int) -> bytearray:
+    def _read_bytes(self, at: int, count: int) -> bytearray:
         data = bytearray(count)
         view = memoryview(data)
         while view:

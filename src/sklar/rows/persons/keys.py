@@ -120,7 +120,7 @@ def _make_label_hasher(low: int, high: int, null_values: tuple[str, ...]) -> Any
 
 
 def _hash_words(text: Text, low: int, high: int) -> Words:
-    """Return a keyed word of each text; those that are not valid get that of the empty one."""
+    """Return a keyed 64-bit hash of each text; invalid texts get the hash of the empty text."""
     from sklar.rows.kernels.keyed import text_hashes
 
     out = np.empty(len(text), dtype=np.uint64)

@@ -59,7 +59,7 @@ class Places:
     more: Ints
 
     def take(self, some: Mask | slice) -> Places:
-        """Return some of them."""
+        """Return the codes of some of the persons."""
         return Places(now=self.now[some], before=self.before[some], head=self.head[some], more=self.more[some])
 
 
@@ -93,7 +93,7 @@ class LinkedRows(PersonRows):
     def _choice(self) -> RowChoice:
         return replace(super()._choice, always=True)
 
-    def _in_batches(self, gathering: Gathering) -> Iterator[tuple[int, CodeBatch]]:
+    def _split_into_batches(self, gathering: Gathering) -> Iterator[tuple[int, CodeBatch]]:
         """Yield the codes of all tables of persons."""
         for persons, codes in self._select(gathering):
             yield from self._make_tables(
@@ -143,7 +143,7 @@ class LinkedRows(PersonRows):
         if len(set(which)) == 1:
             reading = self._static if which[0] == "head" else self._gathered
             at = reading.codes(view, part, tuple(plain))
-            return lambda codes, rows: _column_at(codes, which[0], at)[getattr(rows, which[0])]
+            return lambda codes, rows: _get_column(codes, which[0], at)[getattr(rows, which[0])]
         assert isinstance(part, Difference | Quotient)
         code = pair_codes(view.by, part)
         places = [
@@ -152,7 +152,7 @@ class LinkedRows(PersonRows):
         ]
 
         def between(codes: Gathered, rows: Places) -> Column:
-            both = [_column_at(codes, row, at)[getattr(rows, row)] for at, row in zip(places, which, strict=True)]
+            both = [_get_column(codes, row, at)[getattr(rows, row)] for at, row in zip(places, which, strict=True)]
             anchor, value = ((found, _is_null(found)) for found in both)
             return code(anchor, value)
 
@@ -175,7 +175,7 @@ class RowReading:
         """Return the place of the codes of a coordinate of one row, from these columns of the table."""
         kind = view.by.declared[sources[0]] if isinstance(part, Same) else replace(part, name="", **_column(part))
         key = (kind, sources)
-        return self._place(key, coordinate_encoder(view.by, part, self._null_values), sources)
+        return self._add_encoder(key, coordinate_encoder(view.by, part, self._null_values), sources)
 
     def values(self, column: Any, name: str) -> int:
         """Return the place of the values of a column."""
@@ -185,9 +185,9 @@ class RowReading:
             values, null = read(array)
             return np.where(null, np.nan if values.dtype == np.float64 else NULL_INTEGER, values)
 
-        return self._place(name, encode, (name,))
+        return self._add_encoder(name, encode, (name,))
 
-    def _place(self, key: Any, encode: Callable[..., Any], sources: tuple[str, ...]) -> int:
+    def _add_encoder(self, key: Any, encode: Callable[..., Any], sources: tuple[str, ...]) -> int:
         if key not in self._places:
             self._places[key] = len(self.encoders)
             self.encoders.append(RowEncoder(encode=encode, sources=sources))
@@ -195,11 +195,11 @@ class RowReading:
 
 
 def _column(part: Coordinate) -> dict[str, str]:
-    """Return the field to blank in the key of a calendar part, so that all rows share its codes."""
+    """Return the field to blank in the key of a calendar part, so that all its rows share one encoder."""
     return {"column": ""} if isinstance(part, CalendarPart) else {}
 
 
-def _column_at(codes: Gathered, which: str, at: int) -> Column:
+def _get_column(codes: Gathered, which: str, at: int) -> Column:
     return (codes.heads if which == "head" else codes.rows)[at]
 
 

@@ -120,7 +120,7 @@ class PersonRows(EncodedRows):
             for columns in gathered:
                 gathering.add(columns)
             self._exact_persons = 0
-            yield from self._in_batches(gathering)
+            yield from self._split_into_batches(gathering)
         finally:
             gathering.close()
 
@@ -128,9 +128,9 @@ class PersonRows(EncodedRows):
         person, parts = self._person, [part for part in self._by.parts if not isinstance(part, RowsOfPerson)]
         order = [] if person.order is None else [order_encoder(self._by.declared, person.order, self.null_values)]
         keys = key_encoders(person.key, self._secret, self.null_values)
-        return [*keys, *order, *(self._row_encoder(part) for part in parts)]
+        return [*keys, *order, *(self._make_row_encoder(part) for part in parts)]
 
-    def _in_batches(self, gathering: Gathering) -> Iterator[tuple[int, CodeBatch]]:
+    def _split_into_batches(self, gathering: Gathering) -> Iterator[tuple[int, CodeBatch]]:
         waiting: dict[int, list[list[Column]]] = {}
         held = 0
         for persons, codes in self._select(gathering):

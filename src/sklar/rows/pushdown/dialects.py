@@ -14,7 +14,7 @@ import pyarrow as pa
 from sklar.schema.address import quote_literal
 
 MAX_COMPARED = 32
-"""Most constants that are compared one by one, as a CASE; more are searched."""
+"""Maximum number of constants that a CASE compares one by one; more are searched by bisection."""
 MOST_BUCKETS, MOST_STEPS = 1 << 16, 12
 """Buckets of a table of hints, and most cell starts in three neighbouring buckets."""
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
@@ -155,11 +155,11 @@ class Postgres:
         order = sorted(known, key=lambda value: value.encode() if isinstance(value, str) else value)
         listed = f"ARRAY[{', '.join(str(self.constant(value)) for value in order)}]::{kind}[]"
         place = f"width_bucket({x}, {listed})"
-        found = f"({_ints([known[value] for value in order])})[{place}]"
+        found = f"({_format_integers([known[value] for value in order])})[{place}]"
         return Coded(sql=f"CASE WHEN ({listed})[{place}] = {x} THEN {found} ELSE {other} END")
 
     def looked_up(self, code: str, lookup: npt.NDArray[Any]) -> str:
-        return f"({_ints(lookup.tolist())})[{code} + 1]"
+        return f"({_format_integers(lookup.tolist())})[{code} + 1]"
 
 
 class DuckDB:
@@ -233,12 +233,12 @@ def hint_table(starts: npt.NDArray[Any]) -> tuple[pa.Table, float, float] | None
         first = np.maximum(cells[:buckets] - 1, 0)  # starts beyond 2^53 are themselves rounded here
         most = int((np.minimum(cells[3 : buckets + 3] + 1, last) - first[: len(cells) - 3]).max(initial=0))
         if most <= MOST_STEPS:
-            return _hints(starts, first, most), low, inverse
+            return _make_hints(starts, first, most), low, inverse
         buckets *= 4
     return None
 
 
-def _hints(starts: npt.NDArray[Any], first: npt.NDArray[Any], most: int) -> pa.Table:
+def _make_hints(starts: npt.NDArray[Any], first: npt.NDArray[Any], most: int) -> pa.Table:
     beyond = np.array([LARGEST if starts.dtype.kind == "i" else np.inf], dtype=starts.dtype)
     padded = np.concatenate([starts, np.repeat(beyond, most + 1)])
     steps = {f"start{step}": padded[first + step] for step in range(1, most + 1)}
@@ -253,5 +253,5 @@ def _is_utf8(word: str) -> bool:
     return True
 
 
-def _ints(numbers: Sequence[int]) -> str:
+def _format_integers(numbers: Sequence[int]) -> str:
     return f"'{{{','.join(map(str, numbers))}}}'::int4[]"

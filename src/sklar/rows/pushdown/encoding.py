@@ -51,16 +51,16 @@ class ColumnCode:
     def coded(self) -> Coded:
         """Return the code, never null."""
         if self.kind == "truth":
-            return self._truth()
+            return self._encode_truth()
         if isinstance(self.column, Labels):
-            return self._labels(self.column)
+            return self._encode_labels(self.column)
         if isinstance(self.column, Boolean):
-            return self._boolean(self.column)
+            return self._encode_boolean(self.column)
         if isinstance(self.column, Integer | Real):
-            return self._number(self.column)
+            return self._encode_number(self.column)
         if not isinstance(self.column, Datetime):
             raise InexactError("classes of cells")
-        return self._moment(self.column)
+        return self._encode_timestamp(self.column)
 
     def _codes(self, values: Sequence[Any]) -> list[int]:
         """Return the codes of some values by the encoder itself, null last."""
@@ -68,27 +68,27 @@ class ColumnCode:
         return encoder_of(self.column, self.null_values)(array).tolist()
 
     def _known(self, code: Coded, missing: int, *, listed: str = "") -> Coded:
-        """Return the code where there is a value."""
+        """Return SQL for a code that is `missing` where the column is null."""
         nan = f" OR {self.x} = {self.say.nan}" if self.kind in ("real", "single") else ""
         wrong = f"{self.x} IS NULL{nan}{listed}"
         return code.inside(f"CASE WHEN {wrong} THEN {missing} ELSE ", " END")
 
-    def _truth(self) -> Coded:
+    def _encode_truth(self) -> Coded:
         no, yes, missing = self._codes([False, True])
         return Coded(sql=f"CASE WHEN {self.x} IS NULL THEN {missing} WHEN {self.x} THEN {yes} ELSE {no} END")
 
-    def _labels(self, column: Labels) -> Coded:
+    def _encode_labels(self, column: Labels) -> Coded:
         other = len(column.values)
         missing = other if column.null_code is None else column.null_code
         names = label_names(column, self.null_values, missing)
         if self.kind in ("text", "decimal"):
-            return self._known(self._word(self._text(), names, other), missing)
+            return self._known(self._match_label(self._get_text(), names, other), missing)
         if self.kind in ("integer", "real", "single"):
             known: Any = integer_names(names) if self.kind == "integer" else float_names(names)
             return self._known(self.say.member(self.name, self._plain(), known, other), missing)
         raise InexactError("labels that are moments")
 
-    def _boolean(self, column: Boolean) -> Coded:
+    def _encode_boolean(self, column: Boolean) -> Coded:
         if self.kind in ("integer", "real", "single"):
             no, yes, missing = self._codes([0, 1])
             return self._known(
@@ -96,28 +96,30 @@ class ColumnCode:
             )
         if self.kind in ("text", "decimal"):
             names, missing = boolean_names(column, self.null_values)
-            return self._known(self._word(self.say.stripped(self._text()), names, missing), missing)
+            return self._known(self._match_label(self.say.stripped(self._get_text()), names, missing), missing)
         raise InexactError("truth values that are moments")
 
-    def _text(self) -> str:
+    def _get_text(self) -> str:
         return self.digits if self.kind == "decimal" else self.x
 
-    def _word(self, text: str, names: dict[str, int], other: int) -> Coded:
+    def _match_label(self, text: str, names: dict[str, int], other: int) -> Coded:
         return self.say.member(self.name, self.say.text(text), names, other)
 
     def _plain(self) -> str:
         """Return the number as the widest of its kind."""
         return f"({self.x})::bigint" if self.kind == "integer" else f"({self.x})::{self.say.double}"
 
-    def _number(self, column: Integer | Real) -> Coded:
+    def _encode_number(self, column: Integer | Real) -> Coded:
         if self.kind not in ("integer", "real", "single", "decimal"):
-            raise InexactError("numbers that come as text" if self.kind == "text" else "numbers that are moments")
+            raise InexactError(
+                "numbers that come as text" if self.kind == "text" else "numbers that come as timestamps"
+            )
         whole = isinstance(column, Integer)
         starts = column.grid.starts if whole else column.grid.starts.astype(np.float64)
-        value = self._whole() if whole else self._double()
-        return self._known(self._cell(value, starts, column), missing_code(column), listed=self._listed())
+        value = self._whole() if whole else self._cast_to_double()
+        return self._known(self._find_cell(value, starts, column), missing_code(column), listed=self._listed())
 
-    def _cell(self, value: str, starts: Any, column: Integer | Real | Datetime) -> Coded:
+    def _find_cell(self, value: str, starts: Any, column: Integer | Real | Datetime) -> Coded:
         if starts.dtype.kind == "i":
             unit, lowest, highest = unit_range(column.grid)
             if unit:
@@ -139,7 +141,7 @@ class ColumnCode:
         listed = [constant for value in values if (constant := self.say.constant(value)) is not None]
         return f" OR {x} IN ({', '.join(listed)})" if listed else ""
 
-    def _double(self) -> str:
+    def _cast_to_double(self) -> str:
         return self.say.decimal_as_double(f"({self.x})") if self.kind == "decimal" else f"({self.x})::{self.say.double}"
 
     def _whole(self) -> str:
@@ -156,11 +158,11 @@ class ColumnCode:
             f"ELSE ({nearest})::bigint END"
         )
 
-    def _moment(self, column: Datetime) -> Coded:
+    def _encode_timestamp(self, column: Datetime) -> Coded:
         if self.kind not in ("date", "moment", "zoned"):
-            raise InexactError("moments that come as text or numbers")
+            raise InexactError("timestamps that come as text or numbers")
         if self.kind == "zoned" and column.zone is not None:
-            raise InexactError("moments with a zone by the clock of another")
+            raise InexactError("timestamps with a time zone in a column with another time zone")
         if null_micros(column.format, self.null_values):
             raise InexactError("moments that stand for null")
         tick = RESOLUTIONS[column.resolution]
@@ -172,7 +174,7 @@ class ColumnCode:
             top = LARGEST - 2 * tick  # far outside any bounds, and nothing below overflows
             micros = f"least(greatest({self.say.micros(self.x)}, -{top}), {top})"
             ticks = f"(({micros} - (({micros} % {tick}) + {tick}) % {tick}) {self.say.over} {tick})"
-        return self._known(self._cell(ticks, column.grid.starts, column), missing_code(column))
+        return self._known(self._find_cell(ticks, column.grid.starts, column), missing_code(column))
 
 
 def _nearest_decimal(x: str) -> str:

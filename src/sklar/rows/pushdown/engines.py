@@ -117,7 +117,7 @@ WORK_MEMORY = "256MB"
 MIN_POSTGRES_VERSION = 140_000
 """Oldest PostgreSQL that is supported: earlier ones return datetimes as rounded doubles."""
 MAX_DUCKDB_DIGITS = 18
-"""Most digits of a DuckDB decimal with which it computes without overflow."""
+"""Maximum digits of a DuckDB decimal with which it computes without overflow."""
 POSTGRES_KINDS = {
     **dict.fromkeys(("int2", "int4", "int8", "oid"), "integer"), "float8": "real", "float4": "single",
     "bool": "truth", "numeric": "decimal", "date": "date", "timestamp": "moment", "timestamptz": "zoned",
@@ -292,12 +292,12 @@ class DuckDBEngine:
                 found |= query.counts(plan, *self._ask(query.sql))
             return with_sums(plan, found, sums)
         self._group(plan, tables)
-        return with_sums(plan, {table: self._counted(plan, table) for table in tables}, sums)
+        return with_sums(plan, {table: self._count_table(plan, table) for table in tables}, sums)
 
     def _keep(self) -> bool:
         """Return whether codes are kept; they are computed in one scan when first needed."""
-        casts = {name: _narrow(size) for name, size in self._sizes.items()}
-        if not self._kept and self.rows() * sum(map(_bytes_of, self._sizes.values())) <= self._most_bytes:
+        casts = {name: _choose_narrow_type(size) for name, size in self._sizes.items()}
+        if not self._kept and self.rows() * sum(map(_count_bytes, self._sizes.values())) <= self._most_bytes:
             self._run(f"CREATE OR REPLACE TEMP TABLE {self._own}codes AS {self._coded(casts)}")
             self._kept = True
         return self._kept
@@ -323,11 +323,11 @@ class DuckDBEngine:
             groups = pa.table({"code": np.arange(len(feature.lookup)), "grp": feature.lookup.astype(np.int64)})
             self._source.connection.register(f"{self._own}lookup{at}", groups)
             joins += f" JOIN {self._own}lookup{at} AS lookup{at} ON lookup{at}.code = {code}"
-            chosen.append(f"lookup{at}.grp::{_narrow(feature.groups)} AS f{at}")
+            chosen.append(f"lookup{at}.grp::{_choose_narrow_type(feature.groups)} AS f{at}")
         query = f"SELECT {', '.join(chosen)} FROM {self._own}codes AS codes{joins}"
         self._run(f"CREATE OR REPLACE TEMP TABLE {self._own}groups AS {query}")
 
-    def _counted(self, plan: CountingPlan, table: int) -> Ints:
+    def _count_table(self, plan: CountingPlan, table: int) -> Ints:
         axes = [f"f{feature}" for feature in plan.tables[table]]
         listed = ", ".join(axes)
         answer = self._fetch(f"SELECT {listed}, count(*) AS rows FROM {self._own}groups GROUP BY {listed}")
@@ -353,9 +353,9 @@ class DuckDBEngine:
         raise SourceError(FAILED)
 
 
-def _narrow(size: int) -> str:
-    return {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER"}[_bytes_of(size)]
+def _choose_narrow_type(size: int) -> str:
+    return {1: "UTINYINT", 2: "USMALLINT", 4: "UINTEGER"}[_count_bytes(size)]
 
 
-def _bytes_of(size: int) -> int:
+def _count_bytes(size: int) -> int:
     return np.min_scalar_type(max(size - 1, 0)).itemsize

@@ -38,7 +38,7 @@ class ArrowStream(Source):
     what = "the Arrow stream"
 
     def __init__(self, stream: Any, options: SourceOptions):
-        self._reader = _reader_of(stream)
+        self._reader = _open_reader(stream)
         super().__init__(self._reader.schema.names, options.progress)
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
@@ -52,11 +52,11 @@ class RepeatableStream(Source):
 
     def __init__(self, stream: Any, options: SourceOptions):
         require_typed_relation(stream)
-        super().__init__(_reader_of(stream).schema.names, options.progress)
+        super().__init__(_open_reader(stream).schema.names, options.progress)
         self._stream = stream
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        yield from _select(_reader_of(self._stream), columns)
+        yield from _select(_open_reader(self._stream), columns)
 
 
 class ArrowDataset(Source):
@@ -84,7 +84,7 @@ def _parquet_scan_options(dataset: Any) -> dict[str, Any]:
     return {"fragment_scan_options": frugal}
 
 
-def _reader_of(stream: Any) -> Any:
+def _open_reader(stream: Any) -> Any:
     if isinstance(stream, pa.RecordBatchReader):
         return stream
     return call_shielded(

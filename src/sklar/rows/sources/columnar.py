@@ -60,7 +60,7 @@ class IpcFile(Source):
         place = {name: at for at, name in enumerate(self.column_names)}
         reader = self._open(sorted(place[name] for name in columns))
         total = getattr(reader, "num_record_batches", 0)
-        for number, batch in enumerate(_each_batch(reader), 1):
+        for number, batch in enumerate(_iterate_batches(reader), 1):
             batch.validate(full=True)  # offsets of a damaged file may point anywhere in memory
             for start in range(0, batch.num_rows, BATCH_ROWS):
                 yield batch.slice(start, BATCH_ROWS).select(list(columns))
@@ -77,7 +77,7 @@ class IpcFile(Source):
         return pa.ipc.open_stream(file, options=chosen)
 
 
-def _each_batch(reader: Any) -> Iterator[Any]:
+def _iterate_batches(reader: Any) -> Iterator[Any]:
     if hasattr(reader, "get_batch"):
         for index in range(reader.num_record_batches):
             yield reader.get_batch(index)

@@ -61,7 +61,7 @@ class _Share:
         self._progress, self._start, self._width = progress, 0.0, 1.0
 
     def set(self, start: float, width: float) -> None:
-        """Which part of the whole comes next."""
+        """Set which part of the whole the next file is: where it starts and its width."""
         self._start, self._width = start, width
 
     def __call__(self, fraction: float) -> None:

@@ -105,11 +105,11 @@ class ColumnMapping(Source):
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
         for start in range(0, max(len(self._columns[columns[0]]), 1), BATCH_ROWS):
-            parts = [_part(self._columns[name], slice(start, start + BATCH_ROWS)) for name in columns]
+            parts = [_select_rows(self._columns[name], slice(start, start + BATCH_ROWS)) for name in columns]
             yield pa.RecordBatch.from_arrays([_from_values(part) for part in parts], names=list(columns))
 
 
-def _part(values: Any, places: slice) -> Any:
+def _select_rows(values: Any, places: slice) -> Any:
     """Return values by position: pandas 2 slices a series by the labels of its rows, if these are floats."""
     return getattr(values, "iloc", values)[places]
 
@@ -126,7 +126,7 @@ def _from_pandas(series: Any) -> Any:
     typed = isinstance(kind, pd.ArrowDtype | pd.DatetimeTZDtype) or str(kind) in MASKED
     if not typed and not (isinstance(kind, pd.StringDtype) and kind.storage.startswith("pyarrow")):
         return object_array(series.tolist())
-    return _one_array(pa.Array.from_pandas(series))
+    return _join_chunks(pa.Array.from_pandas(series))
 
 
 def _from_categories(series: Any) -> Any:
@@ -151,7 +151,7 @@ def _from_values(values: Any) -> Any:
     if isinstance(values, np.ndarray):
         return _from_numpy(values)
     if isinstance(values, pa.Array | pa.ChunkedArray):
-        return _one_array(values)
+        return _join_chunks(values)
     package = type(values).__module__.split(".")[0]
     if package == "pandas":
         import pandas as pd
@@ -160,7 +160,7 @@ def _from_values(values: Any) -> Any:
     return _from_polars(values) if package == "polars" else object_array(list(values))
 
 
-def _one_array(array: Any) -> Any:
+def _join_chunks(array: Any) -> Any:
     if not isinstance(array, pa.ChunkedArray):
         return array
     return pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, array.type)

@@ -20,14 +20,14 @@ def same_memory(one: Any, other: Any) -> bool:
     columns have changed. Copies by other ways (another file, another library) cannot be recognized without comparing
     values, and whether values are equal may not leave the rows.
     """
-    if _index_is(getattr(one, "index", None), getattr(other, "index", None)):
+    if _is_same_index(getattr(one, "index", None), getattr(other, "index", None)):
         return True
     # Buffers stay referenced until they are compared: an address that was freed could be that of another buffer.
     sides = [list(_buffers(data)) for data in (one, other)]
     return _overlap([span for span, _ in sides[0]], [span for span, _ in sides[1]])
 
 
-def _index_is(one: Any, other: Any) -> bool:
+def _is_same_index(one: Any, other: Any) -> bool:
     return hasattr(one, "is_") and hasattr(other, "is_") and bool(one.is_(other))
 
 
@@ -43,12 +43,12 @@ def _overlap(one: list[Range], other: list[Range]) -> bool:
 
 def _buffers(data: Any) -> Iterator[tuple[Range, object]]:
     """Yield the memory of each column that can be reached without a copy, with the object that keeps it alive."""
-    for column in _columns(data):
+    for column in _list_columns(data):
         with suppress(Exception):  # a column of an unusual type is left out; a library's error text may quote cells
-            yield from _column_buffers(column)
+            yield from _list_buffers(column)
 
 
-def _columns(data: Any) -> list[Any]:
+def _list_columns(data: Any) -> list[Any]:
     if isinstance(data, Mapping):
         return list(cast("Mapping[str, Any]", data).values())
     if hasattr(data, "iloc") and hasattr(data, "columns"):  # pandas
@@ -59,7 +59,7 @@ def _columns(data: Any) -> list[Any]:
     return list(data.columns) if isinstance(data, pa.Table | pa.RecordBatch) else []
 
 
-def _column_buffers(column: Any) -> Iterator[tuple[Range, object]]:
+def _list_buffers(column: Any) -> Iterator[tuple[Range, object]]:
     column = getattr(column, "array", column)  # of a series
     for name in ("_pa_array", "_data", "codes"):  # pandas: Arrow, numbers with a mask, categories
         column = getattr(column, name, column)

@@ -28,7 +28,7 @@ NULL, TEXT, BYTES, BOOL, INT, DATE = "null", "large_string", "large_binary", "bo
 NULLS = (NULL, None)
 TIMESTAMP_UNITS = ("s", "ms", "us", "ns")
 TIMES = {"Y": "D", "M": "D", "W": "D", "D": "D", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "us"}
-"""Unit of numpy to the unit it is taken in; finer ones are cut to nanoseconds."""
+"""NumPy time unit to the unit that is used for it; finer units are cut to nanoseconds."""
 MAX_DECIMAL_DIGITS = 38
 """Most digits of a decimal of 128 bits."""
 Kinded = tuple[str, Any]
@@ -40,7 +40,7 @@ def object_array(values: Sequence[Any]) -> Any:
     if set(map(type, values)) <= {str, type(None)}:  # the usual case, with the same result and less work
         kinds, taken = [TEXT] * len(values), values
     else:
-        kinds, taken = zip(*[_kind_of(type(value))(value) for value in values], strict=True)
+        kinds, taken = zip(*[_choose_conversion(type(value))(value) for value in values], strict=True)
     order = {kind: at for at, kind in enumerate(dict.fromkeys([*kinds, NULL]))}
     codes = np.fromiter(map(order.__getitem__, kinds), dtype=np.int8, count=len(kinds))
     offsets = np.empty(len(kinds), dtype=np.int32)
@@ -48,11 +48,11 @@ def object_array(values: Sequence[Any]) -> Any:
     for kind, code in order.items():
         places = np.flatnonzero(codes == code)
         offsets[places] = np.arange(len(places))
-        children.append(_array(kind, [taken[at] for at in places.tolist()]))
+        children.append(_make_array(kind, [taken[at] for at in places.tolist()]))
     return pa.UnionArray.from_dense(pa.array(codes), pa.array(offsets), children)
 
 
-def _array(kind: str, values: list[Any]) -> Any:
+def _make_array(kind: str, values: list[Any]) -> Any:
     if kind.startswith("decimal"):
         return pa.array(values, type=pa.decimal128(MAX_DECIMAL_DIGITS, int(kind.split()[1])))
     if kind.startswith("timestamp"):
@@ -69,34 +69,34 @@ def _array(kind: str, values: list[Any]) -> Any:
 
 
 @cache
-def _kind_of(kind: type) -> Callable[[Any], Kinded]:
-    """Return the conversion of values of this type."""
+def _choose_conversion(kind: type) -> Callable[[Any], Kinded]:
+    """Return the function that converts values of this type to a kind and a plain value."""
     if issubclass(kind, np.generic):  # some are derived from Python's numbers and texts
-        return _of_numpy
+        return _from_numpy
     # The module differs: `pandas._libs.tslibs.timestamps` before pandas 3, `pandas` since.
     of_pandas = {base.__name__ for base in kind.__mro__ if base.__module__.split(".")[0] == "pandas"}
     if of_pandas & {"NaTType", "NAType"}:
         return _null
     if "Timestamp" in of_pandas:
-        return _of_pandas_timestamp
+        return _from_pandas_timestamp
     for base in kind.__mro__:
         if base in KINDS:
             return KINDS[base]
     bare = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
     if bare or issubclass(kind, (*NESTED, datetime.timedelta)):  # the bare text of an object is its address
         return _null
-    return _of_any
+    return _from_any
 
 
 def _null(_: Any) -> Kinded:
     return NULLS
 
 
-def _of_float(value: float) -> Kinded:
+def _from_float(value: float) -> Kinded:
     return NULLS if value != value else ("float64", value)
 
 
-def _of_int(value: int) -> Kinded:
+def _from_int(value: int) -> Kinded:
     # By way of a decimal, since Python refuses to spell integers of more than some thousands of digits.
     return (INT, value) if -(2**63) <= value < 2**63 else (TEXT, f"{Decimal(value):f}")
 
@@ -112,7 +112,7 @@ def _of_decimal(value: Decimal) -> Kinded:
     return f"decimal {len(text.partition('.')[2])}", Decimal(text)
 
 
-def _of_datetime(value: datetime.datetime) -> Kinded:
+def _from_datetime(value: datetime.datetime) -> Kinded:
     try:
         offset = value.utcoffset()
     except Exception:  # a zone may be an object of any class
@@ -121,16 +121,16 @@ def _of_datetime(value: datetime.datetime) -> Kinded:
     return ("timestamp us", micros) if offset is None else ("timestamp us UTC", micros - offset // MICROSECOND)
 
 
-def _of_time(value: datetime.time) -> Kinded:
-    return ("time64[us]", value) if value.tzinfo is None else _of_any(value)
+def _from_time(value: datetime.time) -> Kinded:
+    return ("time64[us]", value) if value.tzinfo is None else _from_any(value)
 
 
-def _of_pandas_timestamp(value: Any) -> Kinded:
-    kind, ticks = _of_datetime64(value.asm8)  # in UTC if it has a zone
+def _from_pandas_timestamp(value: Any) -> Kinded:
+    kind, ticks = _from_datetime64(value.asm8)  # in UTC if it has a zone
     return (kind, ticks) if kind == NULL or value.tzinfo is None else (f"{kind} UTC", ticks)
 
 
-def _of_datetime64(value: np.datetime64) -> Kinded:
+def _from_datetime64(value: np.datetime64) -> Kinded:
     if np.isnat(value):
         return NULLS
     unit, step = np.datetime_data(value.dtype)
@@ -142,22 +142,22 @@ def _of_datetime64(value: np.datetime64) -> Kinded:
     return (DATE, min(max(ticks, -(2**31)), 2**31 - 1)) if known == "D" else (f"timestamp {known}", ticks)
 
 
-def _of_numpy(value: Any) -> Kinded:
+def _from_numpy(value: Any) -> Kinded:
     kind = value.dtype.kind
     if kind == "b":
         return BOOL, bool(value)
     if kind in "iu":
-        return _of_int(int(value))
+        return _from_int(int(value))
     if kind == "f":
-        return _of_float(float(value))
+        return _from_float(float(value))
     if kind == "M":
-        return _of_datetime64(value)
+        return _from_datetime64(value)
     if kind in "US":
         return (TEXT, str(value)) if kind == "U" else (BYTES, bytes(value))
-    return NULLS if kind in "mV" else _of_any(value)
+    return NULLS if kind in "mV" else _from_any(value)
 
 
-def _of_any(value: Any) -> Kinded:
+def _from_any(value: Any) -> Kinded:
     try:
         return TEXT, str.encode(str(value), "utf-8", "replace").decode()
     except Exception:  # an object of any class may refuse anything
@@ -170,11 +170,11 @@ KINDS: dict[type, Callable[[Any], Kinded]] = {
     bytes: lambda value: (BYTES, bytes(value)),
     bytearray: lambda value: (BYTES, bytes(value)),
     bool: lambda value: (BOOL, value),
-    int: lambda value: _of_int(int.__int__(value)),
-    float: lambda value: _of_float(float.__float__(value)),
+    int: lambda value: _from_int(int.__int__(value)),
+    float: lambda value: _from_float(float.__float__(value)),
     Decimal: _of_decimal,
     datetime.date: lambda value: (DATE, value.toordinal() - EPOCH.toordinal()),
-    datetime.datetime: _of_datetime,
-    datetime.time: _of_time,
+    datetime.datetime: _from_datetime,
+    datetime.time: _from_time,
 }
-"""Type to how its values, and those of types derived from it, are taken."""
+"""Type to the function that converts its values, and those of types derived from it."""

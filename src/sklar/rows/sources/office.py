@@ -36,7 +36,7 @@ class OfficeFile(ColumnMapping):
 
 
 def _imported(package: str, read: Callable[[str], Columns]) -> Callable[[str], Columns]:
-    """Return the reader, after its library was imported: that it is not installed is another fault than a file's.
+    """Return the reader after importing its library, so that a missing library is not reported as a damaged file.
 
     Its warnings quote cells. They are silenced here, where a file is opened, and not where threads read batches: what
     is silent is so for the whole process.
@@ -69,19 +69,19 @@ def _excel(path: str) -> Columns:
     return {name: [row[at] if at < len(row) else None for row in listed] for at, name in enumerate(names)}
 
 
-def _spss(path: str) -> Columns:
+def _read_spss(path: str) -> Columns:
     import pyreadstat
 
     return _labelled(*pyreadstat.read_sav(path, output_format="dict"))
 
 
-def _stata(path: str) -> Columns:
+def _read_stata(path: str) -> Columns:
     import pyreadstat
 
     return _labelled(*pyreadstat.read_dta(path, output_format="dict"))
 
 
-def _sas(path: str) -> Columns:
+def _read_sas(path: str) -> Columns:
     import pyreadstat
 
     return _labelled(*pyreadstat.read_sas7bdat(path, output_format="dict"))
@@ -105,9 +105,9 @@ def _with_label(value: Any, labels: Mapping[Any, str]) -> Any:
 READERS: dict[str, tuple[Callable[[str], Columns], str]] = {
     "xlsx": (_excel, "openpyxl"),
     "xlsm": (_excel, "openpyxl"),
-    "sav": (_spss, "pyreadstat"),
-    "zsav": (_spss, "pyreadstat"),
-    "dta": (_stata, "pyreadstat"),
-    "sas7bdat": (_sas, "pyreadstat"),
+    "sav": (_read_spss, "pyreadstat"),
+    "zsav": (_read_spss, "pyreadstat"),
+    "dta": (_read_stata, "pyreadstat"),
+    "sas7bdat": (_read_sas, "pyreadstat"),
 }
 """Ending of a file to its reader, and the library that it needs."""

@@ -22,9 +22,9 @@ ROW_WISE = frozenset(
         "LAMBDA", "OPERATOR", "POSITIONAL_REFERENCE", "STAR", "TYPE",
     }
 )  # fmt: skip
-"""Expressions that look at one row."""
+"""Classes of expressions whose value depends on one row alone."""
 ROW_WISE_MACROS = frozenset({"if", "nullif"})
-"""DuckDB's own macros among them."""
+"""DuckDB's own macros whose value depends on one row alone."""
 PSEUDO_COLUMNS = frozenset({"rowid", "file_row_number", "file_index"})
 """Columns with the position of a row among the others."""
 PARQUET = (".parquet", ".pq")
@@ -41,7 +41,7 @@ TABLE_PARTS = frozenset(
     }
 )  # fmt: skip
 EMPTY: tuple[Any, ...] = (None, [], {}, "", {"map": []}, "STANDARD_HANDLING", "WITHOUT_ORDINALITY")
-"""What DuckDB writes for a part that a query does not have."""
+"""Values by which DuckDB marks a part that a query does not have."""
 NAMES = {
     "DISTINCT_MODIFIER": "DISTINCT", "LIMIT_MODIFIER": "LIMIT", "LIMIT_PERCENT_MODIFIER": "LIMIT",
     "ORDER_MODIFIER": "ORDER BY", "SET_OPERATION_NODE": "a set operation", "WINDOW": "a window function",
@@ -61,9 +61,9 @@ def require_typed_tables(connection: Any, sql: str, has_data: bool) -> None:
             name = str(node["table_name"])
             if name.lower() not in known and not name.lower().endswith(PARQUET):
                 _refuse_reader(f"'{name}'")
-        if node.get("type") == "TABLE_FUNCTION" and _function(node["function"]) not in TYPED_READERS:
-            _refuse_reader(f"{_function(node['function'])}(...)")
-    own = _own_macros(connection) & {_function(node) for node in _nodes(tree) if "function_name" in node}
+        if node.get("type") == "TABLE_FUNCTION" and _get_function_name(node["function"]) not in TYPED_READERS:
+            _refuse_reader(f"{_get_function_name(node['function'])}(...)")
+    own = _list_own_macros(connection) & {_get_function_name(node) for node in _nodes(tree) if "function_name" in node}
     if own:
         raise SourceError(f"the SQL query calls the macro '{min(own)}'; write out what it does")
 
@@ -92,8 +92,8 @@ def require_typed_relation(relation: Any) -> None:
         return
     for node in _nodes(tree):
         name, alias = str(node.get("table_name", "")), str(node.get("alias", ""))
-        if node.get("type") == "TABLE_FUNCTION" and _function(node["function"]) not in TYPED_READERS:
-            _refuse_reader(f"{_function(node['function'])}(...)")
+        if node.get("type") == "TABLE_FUNCTION" and _get_function_name(node["function"]) not in TYPED_READERS:
+            _refuse_reader(f"{_get_function_name(node['function'])}(...)")
         if suffix_of(name) in GUESSED:
             _refuse_reader(f"'{name}'")
         if name.startswith("__duckdb_source") and alias.startswith("df_"):
@@ -137,7 +137,7 @@ def _nodes(tree: Any) -> Iterator[Node]:
         yield from _nodes(part)
 
 
-def _function(node: Node) -> str:
+def _get_function_name(node: Node) -> str:
     return str(node["function_name"]).lower()
 
 
@@ -148,7 +148,7 @@ def _tables(connection: Any) -> set[str]:
     return {name.lower() for (name,) in tables} - {name.lower() for (name,) in views}
 
 
-def _own_macros(connection: Any) -> set[str]:
+def _list_own_macros(connection: Any) -> set[str]:
     found = _ask(connection, "SELECT function_name FROM duckdb_functions() WHERE NOT internal")
     return {name.lower() for (name,) in found}
 
@@ -180,10 +180,12 @@ def _reason(node: Node, scalars: set[str]) -> str | None:
     for part, value in node.items():
         if part not in SELECT_PARTS and value not in EMPTY:
             return NAMES.get(part, f"the part {part}")
-    return _table_reason(node["from_table"]) or _expression_reason([node["select_list"], node["where_clause"]], scalars)
+    return _find_table_fault(node["from_table"]) or _find_expression_fault(
+        [node["select_list"], node["where_clause"]], scalars
+    )
 
 
-def _table_reason(table: Node) -> str | None:
+def _find_table_fault(table: Node) -> str | None:
     if table["type"] not in ("BASE_TABLE", "TABLE_FUNCTION"):
         return NAMES.get(table["type"], "something else than one table")
     for part, value in table.items():
@@ -198,20 +200,20 @@ def _file_reason(table: Node) -> str | None:
     if table["type"] == "TABLE_FUNCTION":
         arguments = table["function"]["arguments"]
         literals = [argument["expression"].get("literal") or {} for argument in arguments]
-        if _function(table["function"]) not in ("read_parquet", "parquet_scan") or len(literals) != 1:
+        if _get_function_name(table["function"]) not in ("read_parquet", "parquet_scan") or len(literals) != 1:
             return "a table function"
         name = str(literals[0].get("text", "*"))
     return "a pattern of files" if set(name) & set("*?[") else None
 
 
-def _expression_reason(expressions: Any, scalars: set[str]) -> str | None:
+def _find_expression_fault(expressions: Any, scalars: set[str]) -> str | None:
     for node in _nodes(expressions):
         if "class" not in node:
             continue
         if node["class"] not in ROW_WISE:
             return NAMES.get(node["class"], f"an expression of class {node['class']}")
-        if node["class"] == "FUNCTION" and _function(node) not in scalars:
-            return f"the function {_function(node)}, which is not one of a single row"
+        if node["class"] == "FUNCTION" and _get_function_name(node) not in scalars:
+            return f"the function {_get_function_name(node)}, which is not one of a single row"
         names = [str(name).lower() for name in node.get("column_names", [])]
         if PSEUDO_COLUMNS.intersection(names[-1:]):
             return f"the column {names[-1]}, the place of a row among others"

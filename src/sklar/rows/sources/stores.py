@@ -47,12 +47,12 @@ def stored_object(path: str) -> StoredObject | None:
     store, _, inside = place.removeprefix(f"{scheme}://").partition("/")
     bucket = store.rpartition("@")[2]
     root = f"{scheme}://{store.removesuffix(bucket)}"
-    files = _store(f"{root}{bucket}{mark}{query}")
+    files = _open_store(f"{root}{bucket}{mark}{query}")
     return StoredObject(files=files, path=f"{bucket}/{inside}".rstrip("/"), root=root, query=mark + query)
 
 
 @lru_cache(maxsize=16)
-def _store(url: str) -> Any:
+def _open_store(url: str) -> Any:
     import pyarrow.fs as fs
 
     try:
@@ -65,14 +65,14 @@ def _store(url: str) -> Any:
 def is_folder(path: str) -> bool:
     """Return whether files lie below a path."""
     found = stored_object(path)
-    return os.path.isdir(path) if found is None else _information(found, path).type.name == "Directory"
+    return os.path.isdir(path) if found is None else _get_information(found, path).type.name == "Directory"
 
 
 def find_files_below(path: str) -> list[str]:
     """Return all files below a folder, as paths or URLs like its own; names with . or _ at the start are left out."""
     found = stored_object(path)
     if found is None:
-        return _local_files_below(path)
+        return _list_local_files(path)
     import pyarrow.fs as fs
 
     objects = _query_store(path, found.files.get_file_info, fs.FileSelector(found.path, recursive=True))
@@ -81,7 +81,7 @@ def find_files_below(path: str) -> list[str]:
     return sorted(found.url(file) for file in shown)
 
 
-def _local_files_below(path: str) -> list[str]:
+def _list_local_files(path: str) -> list[str]:
     found: list[str] = []
     for folder, folders, files in os.walk(path):
         folders[:] = [name for name in folders if name[0] not in "._"]
@@ -99,8 +99,8 @@ def size_and_time(path: str) -> tuple[int, int]:
     """Return the size and time of a file, which change with the file."""
     found = stored_object(path)
     if found is None:
-        return _local(path)
-    information = _information(found, path)
+        return _get_local_state(path)
+    information = _get_information(found, path)
     if information.type.name != "File":
         raise SourceError(f"cannot read {remove_secrets(path)}: there is no such object in the store")
     return information.size, information.mtime_ns or 0
@@ -112,7 +112,7 @@ def open_stored_file(path: str) -> Any:
     return Path(path).open("rb") if found is None else _query_store(path, found.files.open_input_file, found.path)
 
 
-def _information(found: StoredObject, path: str) -> Any:
+def _get_information(found: StoredObject, path: str) -> Any:
     return _query_store(path, found.files.get_file_info, found.path)
 
 
@@ -124,7 +124,7 @@ def _query_store(path: str, ask: Any, *arguments: Any) -> Any:
     raise SourceError(f"cannot read {remove_secrets(path)}: the store refused, or does not answer")
 
 
-def _local(path: str) -> tuple[int, int]:
+def _get_local_state(path: str) -> tuple[int, int]:
     try:
         status = os.stat(path)
     except (OSError, ValueError) as error:

@@ -30,7 +30,7 @@ NUMBER = re.compile(
 )
 """A number or a day, which is not a name of a column, unless columns are numbered."""
 MIN_YEARS = 3
-"""Least number of consecutive years in a header that are taken for names of columns."""
+"""Minimum number of consecutive years in a first line that are taken for column names instead of values."""
 RAGGED_FAULT = "the file is ragged: a row has more or fewer cells than the header; check delimiter and quotes"
 QUOTE_FAULT = "a quote is opened in the file and never closed; close it, or double it inside a cell"
 
@@ -177,7 +177,9 @@ def encoding_name(encoding: str) -> str:
         name = codecs.lookup(encoding).name
         "".encode(name)
     except (LookupError, ValueError):
-        raise SourceError("encoding is not the name of a known text encoding, as utf-8, latin-1 or utf-16") from None
+        raise SourceError(
+            "encoding is not the name of a known text encoding, such as utf-8, latin-1 or utf-16"
+        ) from None
     return "utf-8" if name in ("ascii", "utf-8-sig") else name
 
 
@@ -225,7 +227,7 @@ class Utf8Bytes(io.RawIOBase):
         """Transcode text to UTF-8; ASCII, the usual case, needs no decoding."""
         if self.encoding == "utf-8" and not last and chunk.isascii() and not self._decoder.getstate()[0]:
             return chunk
-        fault = f"the file is not {self.encoding} text; state its encoding, as encoding='latin-1'"
+        fault = f"the file is not {self.encoding} text; state its encoding, such as encoding='latin-1'"
         text = call_shielded(fault, self._decoder.decode, chunk, last)
         return text.encode("utf-8", "surrogatepass")
 

@@ -42,14 +42,14 @@ def connect(master: str) -> tuple[Any, bool]:
         return session, False
     builder: Any = SparkSession.builder
     builder = builder.master(master).appName("sklar")
-    for key, value in _settings(master).items():
+    for key, value in _make_settings(master).items():
         builder = builder.config(key, value)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             session = builder.getOrCreate()
     except Exception as error:
-        fault = _start_fault(str(error), master)
+        fault = _describe_start_fault(str(error), master)
     else:
         session.sparkContext.setLogLevel("OFF")  # its messages may quote cells; failures are explained in our own words
         require_version(session.version)
@@ -86,7 +86,7 @@ def _with_text_folders(session: Any, read: Callable[[], Any]) -> Any:
         session.conf.set(GUESS_SETTING, before)
 
 
-def _settings(master: str) -> dict[str, str]:
+def _make_settings(master: str) -> dict[str, str]:
     settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
     if master.startswith("local"):
         # The tasks of a local master run on this machine: with this Python, and with the package as it is found here.
@@ -108,7 +108,7 @@ def _own_folder() -> str:
     return folder
 
 
-def _start_fault(text: str, master: str) -> str:
+def _describe_start_fault(text: str, master: str) -> str:
     if "JAVA_GATEWAY_EXITED" in text or "Java gateway process exited" in text or "JAVA_HOME" in text:
         return "Spark needs Java, and none that works was found; install Java 17 and set JAVA_HOME to it"
     return f"no Spark session could be started on '{master}'; check the address of the master and that it runs"
@@ -132,11 +132,11 @@ def on_cluster(call: Callable[[], T]) -> T:
     except (SklarError, MemoryError):
         raise
     except Exception as error:
-        fault = _fault(str(error))
+        fault = _describe_fault(str(error))
     raise SourceError(fault)
 
 
-def _fault(text: str) -> str:
+def _describe_fault(text: str) -> str:
     own = OWN_FAULT.search(text)
     if own is not None:  # our own messages quote no cell
         return own.group(1).strip()

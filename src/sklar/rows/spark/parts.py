@@ -21,7 +21,7 @@ from sklar.rows.sources.source import BATCH_ROWS, FileStamp, Source, SourceOptio
 FOOTER_THREADS = 8
 """Threads of the driver that read footers: they wait for disks more than they work."""
 PART_BYTES = 128 << 20
-"""Most bytes that a task reads, but always a whole row group."""
+"""Maximum bytes that a task reads; a larger row group is read as a whole."""
 MIN_PART_BYTES = 4 << 20
 """Least bytes of a task; smaller files share one."""
 TASKS_PER_CORE = 4
@@ -104,10 +104,10 @@ def _pieces(stamp: FileStamp) -> list[Piece]:
 
 def _by_file(pieces: Sequence[Piece]) -> Part:
     """Join the row groups of each file, which are read together."""
-    return tuple(_merge(list(same)) for _, same in groupby(pieces, key=lambda piece: piece.stamp.path))
+    return tuple(_merge_pieces(list(same)) for _, same in groupby(pieces, key=lambda piece: piece.stamp.path))
 
 
-def _merge(pieces: Sequence[Piece]) -> Piece:
+def _merge_pieces(pieces: Sequence[Piece]) -> Piece:
     if pieces[0].groups is None:
         return pieces[0]
     return Piece(

@@ -61,7 +61,7 @@ def frame_origin(frame: Any, by: Coordinates, options: SourceOptions) -> Origin:
         if getattr(options, name) is not None:
             raise SourceError(f"'{name}' is not for a Spark data frame: read the text with Spark as it should be read")
     require_columns(by.declared, tuple(frame.columns), "the Spark frame", options.also)
-    encoding = _encoding(frame.sparkSession, by, options)
+    encoding = _make_encoding(frame.sparkSession, by, options)
     task, names = tasks.encoding_task(encoding), encoding.columns
     return Origin(session=frame.sparkSession, codes=lambda: _met(_chosen(frame, by.declared, names), task, encoding))
 
@@ -73,7 +73,7 @@ def path_origin(session: Any, path: str, by: Coordinates, options: SourceOptions
         return frame_origin(read_store(session, path), by, options)
     source = open_source(place, schema=by.declared, read=options, also=options.also)
     parts = shared_out(source, session.sparkContext.defaultParallelism)
-    encoding = _encoding(session, by, options)
+    encoding = _make_encoding(session, by, options)
 
     def codes() -> Any:
         numbers = session.range(0, len(parts), 1, max(len(parts), 1))
@@ -86,7 +86,7 @@ MAX_PARTITIONS = 512
 """Most partitions of persons: each batch of rows is cut into one blob per partition."""
 
 
-def _encoding(session: Any, by: Coordinates, options: SourceOptions) -> tasks.Encoding:
+def _make_encoding(session: Any, by: Coordinates, options: SourceOptions) -> tasks.Encoding:
     if by.declared.person is None:
         return tasks.Encoding(by=by, options=options)
     parts = min(TASKS_PER_CORE * max(session.sparkContext.defaultParallelism, 1), MAX_PARTITIONS)
@@ -269,7 +269,7 @@ class SparkRows:
         """Add answers level by level until few enough are left for the driver to add."""
         cells = 1 + sum(int(np.prod(shape)) for shape in shapes)
         with self._batches_of(BLOBS):
-            rows = self._run(lambda: _added_up(count, parts, cells).collect())
+            rows = self._run(lambda: _add_up(count, parts, cells).collect())
         totals: dict[tuple[int, int], Ints] = {}
         for _, chunk, sums in rows:
             tasks.add_chunk(totals, (0, chunk), bytes(sums))
@@ -284,7 +284,7 @@ class SparkRows:
         return tuple(answer.reshape(shape) for answer, shape in zip(answers, shapes, strict=True))
 
     def _run(self, call: Callable[[], Any], begins: bool = False) -> Any:
-        """Return one job of Spark, watched."""
+        """Run one Spark job, and report its progress."""
         return on_cluster(lambda: run_watched(self._session, call, self._progress, begins))
 
     @contextmanager
@@ -298,18 +298,18 @@ class SparkRows:
             self._session.conf.set(BATCH_SETTING, before)
 
 
-def _added_up(count: Callable[[int], Any], parts: int, cells: int) -> Any:
-    if _driver_can_add(parts, cells):
+def _add_up(count: Callable[[int], Any], parts: int, cells: int) -> Any:
+    if _fits_driver(parts, cells):
         return count(1)
     width = -(-parts // FAN_IN)
     frame = _level(count(width), width, cells)
-    while not _driver_can_add(width, cells):
+    while not _fits_driver(width, cells):
         width = -(-width // FAN_IN)
         frame = _level(frame, width, cells)
     return frame
 
 
-def _driver_can_add(parts: int, cells: int) -> bool:
+def _fits_driver(parts: int, cells: int) -> bool:
     return parts == 1 or (parts <= FAN_IN and 8 * cells * parts <= DRIVER_BYTES)
 
 

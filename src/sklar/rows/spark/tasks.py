@@ -30,15 +30,15 @@ from sklar.schema.coordinates import Coordinates
 CHUNK_CELLS = 1 << 17
 """Answers travel in chunks of this many integers, so that no single value grows with the tables."""
 CODES_TYPE = "rows long, persons long, table int, weight long, codes binary"
-"""Codes of rows of one table that all count the same, and how many persons they are of."""
+"""Spark schema of codes of rows with equal weight in one table, with the number of their persons."""
 GATHERED_TYPE = "part int, rows long, types string, codes binary"
-"""What is gathered of rows of persons, one column after the other."""
+"""Spark schema of gathered rows of persons: their codes, one column after the other."""
 SUMS_TYPE = "branch int, chunk int, sums binary"
 GROUPS_TYPE = "part int, rows long, codes binary"
 BLOB_BYTES = 256 << 10
-"""Most of what is gathered of persons in one blob: a task is handed `PERSON_BATCH` of them at once."""
+"""Maximum size of one blob of gathered rows: a task is handed `PERSON_BATCH` of them at once."""
 PERSON_BATCH = 256
-"""Rows, then blobs, that tasks are handed at once where persons are gathered: one setting for both."""
+"""Records per batch of a task while rows of persons are gathered: first rows, later blobs of rows."""
 Task = Callable[[Iterator[Any]], Iterator[Any]]
 
 
@@ -89,7 +89,7 @@ class Encoding:
         source = TaskRows(batches, self.columns)
         rows = EncodedRows(source, self.by, null_values=tuple(self.options.null_values), threads=1)
         for batch in rows.batches(self.by.schema.modelled):
-            yield _codes_message(batch, persons=batch.rows)
+            yield _pack_codes(batch, persons=batch.rows)
 
     def person_rows(self, batches: Iterator[Any]) -> PersonRows:
         """Return the rows of persons, selected and weighted as in memory."""
@@ -140,7 +140,7 @@ class TaskCodes(CodedPart):
 
 
 def encoding_task(encoding: Encoding) -> Task:
-    """Return rows to codes."""
+    """Return the task that encodes rows, and the columns that it reads."""
     return guarded_task(encoding.encoded)
 
 
@@ -160,9 +160,9 @@ def choosing_task(encoding: Encoding) -> Task:
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         rows = encoding.person_rows(iter(()))
-        for table, batch in rows.used_codes(_gathered(batches)):
-            yield _codes_message(batch, table=table)
-        yield _codes_message(CodeBatch(rows=0, columns=()), persons=rows.persons_seen)
+        for table, batch in rows.used_codes(_read_gathered(batches)):
+            yield _pack_codes(batch, table=table)
+        yield _pack_codes(CodeBatch(rows=0, columns=()), persons=rows.persons_seen)
 
     return guarded_task(work)
 
@@ -183,7 +183,7 @@ def _larger(batches: Iterator[Any]) -> Iterator[Any]:
         yield from pa.Table.from_batches(held).combine_chunks().to_batches()
 
 
-def _gathered(batches: Iterator[Any]) -> Iterator[list[Any]]:
+def _read_gathered(batches: Iterator[Any]) -> Iterator[list[Any]]:
     for batch in batches:
         facts = batch.select(["rows", "types"]).to_pylist()
         for fact, blob in zip(facts, batch.column("codes"), strict=True):
@@ -194,7 +194,7 @@ def _gathered(batches: Iterator[Any]) -> Iterator[list[Any]]:
             yield columns
 
 
-def _codes_message(batch: CodeBatch, table: int = 0, persons: int = 0) -> Any:
+def _pack_codes(batch: CodeBatch, table: int = 0, persons: int = 0) -> Any:
     numbers = {"rows": pa.array([batch.rows], pa.int64()), "persons": pa.array([persons], pa.int64())}
     sort = {"table": pa.array([table], pa.int32()), "weight": pa.array([batch.weight], pa.int64())}
     return pa.record_batch({**numbers, **sort, "codes": pa.array([encode_batch(batch)], pa.binary())})
@@ -207,7 +207,7 @@ def answering_task(job: Job, schema: Schema, branches: int, *, votes: bool) -> T
         part = TaskCodes(batches, schema, votes=votes)
         answers = job(part)
         if part.seen:
-            yield from _chunks(_partition() % branches, [np.array([part.seen], np.int64), *answers])
+            yield from _chunks(_get_partition() % branches, [np.array([part.seen], np.int64), *answers])
 
     return guarded_task(work)
 
@@ -222,7 +222,7 @@ def adding_task(branches: int) -> Task:
             for branch, chunk, sums in zip(*columns, strict=True):
                 add_chunk(totals, (branch % branches, chunk), sums)
         for (branch, chunk), sums in totals.items():
-            yield _message(branch, chunk, sums)
+            yield _pack_sums(branch, chunk, sums)
 
     return guarded_task(work)
 
@@ -252,7 +252,7 @@ def group_answering_task(job: GroupJob, branches: int) -> Task:
         parts = [np.frombuffer(blob, dtype=np.int32).reshape(-1, width) for blob in blobs]
         if parts:
             codes = np.concatenate(parts)
-            yield from _chunks(_partition() % branches, [np.array([len(codes)], np.int64), *job(codes)])
+            yield from _chunks(_get_partition() % branches, [np.array([len(codes)], np.int64), *job(codes)])
 
     return guarded_task(work)
 
@@ -272,15 +272,15 @@ def _chunks(branch: int, answers: Sequence[Ints]) -> Iterator[Any]:
     for chunk, start in enumerate(range(0, len(flat), CHUNK_CELLS)):
         sums = flat[start : start + CHUNK_CELLS]
         if sums.any():
-            yield _message(branch, chunk, sums)
+            yield _pack_sums(branch, chunk, sums)
 
 
-def _message(branch: int, chunk: int, sums: Ints) -> Any:
+def _pack_sums(branch: int, chunk: int, sums: Ints) -> Any:
     numbers = {"branch": pa.array([branch], pa.int32()), "chunk": pa.array([chunk], pa.int32())}
     return pa.record_batch({**numbers, "sums": pa.array([sums.tobytes()], pa.binary())})
 
 
-def _partition() -> int:
+def _get_partition() -> int:
     from pyspark import TaskContext
 
     context = TaskContext.get()

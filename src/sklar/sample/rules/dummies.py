@@ -26,18 +26,18 @@ def keep_one(schema: Schema, rule: OneHot, table: SampledTable) -> SampledTable:
     for place in reversed(range(len(rule.columns))):
         codes[_is_set(schema[rule.columns[place]], table[rule.columns[place]])] = place
     null = table[rule.columns[0]].null
-    return {**table, **{n: switched(schema[n], codes == at, null) for at, n in enumerate(rule.columns)}}
+    return {**table, **{n: set_dummy(schema[n], codes == at, null) for at, n in enumerate(rule.columns)}}
 
 
 def from_choice(by: Coordinates, part: DummyChoice, drawn: Values) -> tuple[dict[str, Values], Mask]:
     """Return the dummy columns of a category, and the rows where none is set though one should be."""
     none = ~drawn.null & (drawn.data == len(part.columns))
     place = np.where(none & (not part.at_most_one), 0, drawn.data)
-    columns = {n: switched(by.declared[n], place == at, drawn.null) for at, n in enumerate(part.columns)}
+    columns = {n: set_dummy(by.declared[n], place == at, drawn.null) for at, n in enumerate(part.columns)}
     return columns, none if not part.at_most_one else np.zeros(len(none), bool)
 
 
-def switched(column: Column, on: Mask, null: Mask) -> Values:
+def set_dummy(column: Column, on: Mask, null: Mask) -> Values:
     """Return a dummy column that is set and null in the given rows."""
     off_code, on_code = switch_codes(column)
     codes: Ints = np.where(on, on_code, off_code)

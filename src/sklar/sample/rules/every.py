@@ -29,11 +29,11 @@ from sklar.schema.table import Schema
 def expression_holds(schema: Schema, rule: Expression, table: SampledTable) -> Mask:
     """Return the rows where an expression is true, or unknown because of a null."""
     tree, rows = parse_expression(rule.text), row_count(table)
-    found = evaluate_expression(tree, schema, lambda name: _known(schema, name, table), rows)
+    found = evaluate_expression(tree, schema, lambda name: _read_values(schema, name, table), rows)
     return found.data.astype(bool) | found.unknown
 
 
-def _known(schema: Schema, name: str, table: SampledTable) -> RowValues:
+def _read_values(schema: Schema, name: str, table: SampledTable) -> RowValues:
     values, column = table[name], schema[name]
     if values.labels is not None:
         return RowValues(np.array(values.labels)[values.data], values.null)

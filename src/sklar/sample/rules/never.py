@@ -15,10 +15,10 @@ from sklar.schema.table import Schema
 
 def never_holds(schema: Schema, rule: Never, table: SampledTable) -> Mask:
     """Return the rows that do not have all of the values at once."""
-    return ~reduce(np.logical_and, (equals(table[name], value) for name, value in rule.pairs))
+    return ~reduce(np.logical_and, (find_equal(table[name], value) for name, value in rule.pairs))
 
 
-def equals(values: Values, value: Label) -> Mask:
+def find_equal(values: Values, value: Label) -> Mask:
     """Return the rows whose value is `value`; nulls are not."""
     if values.labels is not None and value not in values.labels:
         return np.zeros(len(values.data), bool)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sklar.arrays import Ints, Mask
 from sklar.sample.decode import SampledTable, Values, row_count
-from sklar.sample.rules.never import equals
+from sklar.sample.rules.never import find_equal
 from sklar.schema.rules import Together
 from sklar.schema.table import Schema
 
@@ -23,7 +23,7 @@ def together_holds(schema: Schema, rule: Together, table: SampledTable) -> Mask:
 
 def may_be_filled(rule: Together, table: SampledTable) -> Mask:
     """Return the rows where the other columns have the values that the rule requires."""
-    held = (reduce(np.logical_or, (equals(table[name], v) for v in values)) for name, values in rule.wanted)
+    held = (reduce(np.logical_or, (find_equal(table[name], v) for v in values)) for name, values in rule.wanted)
     return reduce(np.logical_and, held, np.ones(row_count(table), bool))
 
 
@@ -41,7 +41,7 @@ def share_nulls(
         lacking, having = np.flatnonzero(~null & empty), np.flatnonzero(~empty)
         donors = rng.choice(having, len(lacking)) if len(having) else lacking
         for name in coordinates_of[column]:
-            out[name] = _nulled(_copied(drawn[name], lacking, donors), null)
+            out[name] = _set_null(_copy_rows(drawn[name], lacking, donors), null)
     return out
 
 
@@ -57,17 +57,17 @@ def fill_only_where(rule: Together, table: SampledTable, rng: np.random.Generato
     moved = min(len(givers), len(takers))
     out = dict(table)
     for name in rule.columns:
-        out[name] = _nulled(_copied(table[name], takers[:moved], givers[:moved]), ~may)
+        out[name] = _set_null(_copy_rows(table[name], takers[:moved], givers[:moved]), ~may)
     return out
 
 
-def _copied(values: Values, to: Ints, source: Ints) -> Values:
+def _copy_rows(values: Values, to: Ints, source: Ints) -> Values:
     data, null = values.data.copy(), values.null.copy()
     data[to], null[to] = values.data[source], values.null[source]
     return replace(values, data=data, null=null)
 
 
-def _nulled(values: Values, null: Mask) -> Values:
+def _set_null(values: Values, null: Mask) -> Values:
     data = values.data.copy()
     data[null] = 0
     return replace(values, data=data, null=values.null | null)

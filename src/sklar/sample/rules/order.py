@@ -23,10 +23,10 @@ DIFFERENCE_TOLERANCE_ULPS = 4.0
 def at_most_holds(schema: Schema, rule: AtMost, table: SampledTable) -> Mask:
     """Return the rows where the difference of high and low is within the rule's limits, or either is null."""
     low, high = table[rule.low], table[rule.high]
-    return low.null | high.null | _within(rule, low.data, high.data)
+    return low.null | high.null | _is_within(rule, low.data, high.data)
 
 
-def _within(rule: AtMost, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> Mask:
+def _is_within(rule: AtMost, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> Mask:
     if rule.at_least == 0 and rule.at_most is None:
         return low <= high
     gap, slack = high - low, 0.0
@@ -51,7 +51,7 @@ def move_at_most(schema: Schema, table: SampledTable) -> SampledTable:
 
 def _move_pair(schema: Schema, rule: AtMost, low: Values, high: Values) -> dict[str, Values]:
     low_column, high_column = schema[rule.low], schema[rule.high]
-    bad = ~low.null & ~high.null & ~_within(rule, low.data, high.data)
+    bad = ~low.null & ~high.null & ~_is_within(rule, low.data, high.data)
     if not bad.any():
         return {}
     low_data, high_data = low.data.copy(), high.data.copy()

@@ -32,7 +32,7 @@ def totals_hold(schema: Schema, rule: Totals, table: SampledTable) -> Mask:
     return ~table[rule.column].null & np.isin(values, [key for key, count in _counts(schema, rule).items() if count])
 
 
-def quotas(schema: Schema, rule: Totals, rows: int) -> dict[Any, int]:
+def compute_quotas(schema: Schema, rule: Totals, rows: int) -> dict[Any, int]:
     """Distribute a number of rows over the values in proportion to the counts, by largest remainders."""
     counts = _counts(schema, rule)
     whole = {value: rows * count // rule.total for value, count in counts.items()}
@@ -50,7 +50,7 @@ def meet_totals(schema: Schema, table: SampledTable, draw: Draw, rng: np.random.
     """
     rules = [rule for rule in schema.rules if isinstance(rule, Totals)]
     rows = row_count(table)
-    room = [Counter(quotas(schema, rule, rows)) for rule in rules]
+    room = [Counter(compute_quotas(schema, rule, rows)) for rule in rules]
     kept = [take(table, _fitting(schema, rules, table, room))]
     for _ in range(FRESH_ROUNDS):
         missing = sum(room[0].values())

@@ -22,7 +22,7 @@ def pair_codes(by: Coordinates, part: Difference | Quotient) -> Callable[[Known,
     """Return the function that computes codes of a difference or ratio from the anchor, the column and their nulls."""
     column = cast("Integer | Real", by.schema[part.name])
     dtype = np.min_scalar_type(max(column.size - 1, 0))
-    place = _length(by, part) if isinstance(part, Difference) else _ratio(by, part)
+    place = _make_length_encoder(by, part) if isinstance(part, Difference) else _make_ratio_encoder(by, part)
 
     def encode(anchor: Known, value: Known) -> npt.NDArray[Any]:
         codes = column.grid.code(place(*anchor, value[0]))
@@ -31,7 +31,7 @@ def pair_codes(by: Coordinates, part: Difference | Quotient) -> Callable[[Known,
     return encode
 
 
-def _length(by: Coordinates, part: Difference) -> Callable[..., npt.NDArray[Any]]:
+def _make_length_encoder(by: Coordinates, part: Difference) -> Callable[..., npt.NDArray[Any]]:
     start, end = cast(Ranged, by.declared[part.column]).span
 
     def length(anchor: npt.NDArray[Any], unknown: Mask, value: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -43,7 +43,7 @@ def _length(by: Coordinates, part: Difference) -> Callable[..., npt.NDArray[Any]
     return length
 
 
-def _ratio(by: Coordinates, part: Quotient) -> Callable[..., npt.NDArray[Any]]:
+def _make_ratio_encoder(by: Coordinates, part: Quotient) -> Callable[..., npt.NDArray[Any]]:
     start, end = cast(Ranged, by.declared[part.column]).span
 
     def ratio(anchor: npt.NDArray[Any], unknown: Mask, value: npt.NDArray[Any]) -> npt.NDArray[Any]:

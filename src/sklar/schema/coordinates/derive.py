@@ -94,7 +94,7 @@ def _derive_table(schema: Schema) -> Coordinates:
     for name in schema.modelled:
         if name not in parts_of and (dated := calendar_parts(schema, name)):
             parts_of[name] = dated
-    counted = _rows_of_person(schema)
+    counted = _make_rows_of_person(schema)
     if not parts_of and counted is None:
         return keep_columns(schema)
     parts = {name: parts_of.get(name, (Same(name=name),)) for name in schema.modelled}
@@ -113,8 +113,8 @@ def _derive_table(schema: Schema) -> Coordinates:
     return Coordinates(declared=schema, schema=Schema(columns, carried), parts=kept, steps=steps)
 
 
-def _rows_of_person(schema: Schema) -> RowsOfPerson | None:
-    """Return the number of rows of a person, where they share a vote."""
+def _make_rows_of_person(schema: Schema) -> RowsOfPerson | None:
+    """Return the coordinate for the number of rows of a person; None where rows share no vote."""
     person = schema.person
     if person is None or not person.shares_vote or not isinstance(person.rows, int):
         return None

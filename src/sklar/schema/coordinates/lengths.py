@@ -13,11 +13,12 @@ from sklar.schema.rules.order import AtMost, root_of
 from sklar.schema.rules.ratio import Ratio
 
 MAX_LENGTH_CELLS = 60
-"""Most cells of a difference. This number is measured cell by cell in one step, so that short lengths are exact: of
-lengths up to 3,650 each below 14 has its own cell, and longer ones are known to a seventh. With more cells they are
-measured in two steps, coarsely first, which shows more of the tail and less of single short lengths."""
+"""Maximum number of cells of a difference. Up to this number it is measured cell by cell in one step, so that short
+lengths are exact: of lengths up to 3,650 each below 14 has its own cell, and longer ones are known to a seventh. With
+more cells they are measured in two steps, coarsely first, which shows more of the tail and less of single short
+lengths."""
 MAX_REAL_UNITS = 1 << 20
-"""Number of units of a difference of reals that declare no decimals."""
+"""Resolution of a difference of reals without declared decimals: its range is cut into this number of units."""
 MAX_SUBTRACTED_RANGE = 2**62
 """Largest bounds of integers that are subtracted: beyond it the difference might exceed 64 bits."""
 
@@ -44,19 +45,19 @@ def find_differences(
     for name in columns:
         if name in links:
             top = root_of(tree, name)
-            if top not in roots or (_nullable(columns[roots[top]]) and not _nullable(columns[name])):
+            if top not in roots or (_is_nullable(columns[roots[top]]) and not _is_nullable(columns[name])):
                 roots[top] = name
     return [step for root in roots.values() for step in _walk(columns, links, root)]
 
 
 def make_difference_column(columns: Mapping[str, Column], part: Difference) -> Column:
     """Return the column of a difference: fine near its smallest value, coarser outwards."""
-    column, nullable = cast(Ranged, columns[part.column]), _nullable(columns[part.column])
+    column, nullable = cast(Ranged, columns[part.column]), _is_nullable(columns[part.column])
     most = part.most
-    if _nullable(columns[part.anchor]):  # then the distance from the end of the column's own range stands in
+    if _is_nullable(columns[part.anchor]):  # then the distance from the end of the column's own range stands in
         most = max(most, part.least + (column.span[1] - column.span[0]))
     if not isinstance(column, Real) and not isinstance(columns[part.anchor], Real):
-        least, most, step = int(part.least), int(most), _common_step(column, columns[part.anchor])
+        least, most, step = int(part.least), int(most), _find_common_step(column, columns[part.anchor])
         whole = [least + edge * step for edge in make_growing_edges((most - least) // step)[:-1]]
         return Integer(least, most, edges=[*whole, most + 1], step=None if step == 1 else step, nullable=nullable)
     scale = MAX_REAL_UNITS / (most - part.least) if part.decimals is None else 10.0**part.decimals
@@ -67,7 +68,7 @@ def make_difference_column(columns: Mapping[str, Column], part: Difference) -> C
     return Real(part.least, most, edges=edges, decimals=part.decimals, nullable=nullable)
 
 
-def _common_step(*columns: Column) -> int:
+def _find_common_step(*columns: Column) -> int:
     steps = {column.step if isinstance(column, Integer) else None for column in columns}
     return steps.pop() or 1 if len(steps) == 1 else 1
 
@@ -96,9 +97,15 @@ def _can_subtract(columns: Mapping[str, Column], rule: AtMost) -> bool:
     if any(isinstance(c, Real) and c.step is not None for c in (low, high)):
         return False
     least, most = rule.reach(low, high)
-    wide = least < most if isinstance(low, Real) or isinstance(high, Real) else _common_step(low, high) <= most - least
+    wide = (
+        least < most
+        if isinstance(low, Real) or isinstance(high, Real)
+        else _find_common_step(low, high) <= most - least
+    )
     fixed = least == most == rule.at_most and not isinstance(low, Real) and not isinstance(high, Real)
-    possible = wide or (fixed and least % _common_step(low, high) == 0)  # a fixed amount is a difference of one value
+    possible = wide or (
+        fixed and least % _find_common_step(low, high) == 0
+    )  # a fixed amount is a difference of one value
     return possible and all(abs(end) < MAX_SUBTRACTED_RANGE for column in (low, high) for end in column.span)
 
 
@@ -112,14 +119,14 @@ def _walk(columns: Mapping[str, Column], links: Mapping[str, Sequence[AtMost]], 
             if other not in seen:
                 seen.add(other)
                 waiting.append(other)
-                steps.append(_difference(columns, rule, anchor, other))
+                steps.append(_make_difference(columns, rule, anchor, other))
     return steps
 
 
-def _difference(columns: Mapping[str, Column], rule: AtMost, anchor: str, column: str) -> Difference:
+def _make_difference(columns: Mapping[str, Column], rule: AtMost, anchor: str, column: str) -> Difference:
     low, high = cast(Ranged, columns[rule.low]), cast(Ranged, columns[rule.high])
     least, most = rule.reach(low, high)
-    step = _common_step(low, high)
+    step = _find_common_step(low, high)
     if step > 1:  # then differences are multiples, too
         least, most = -(-int(least) // step) * step, int(most) // step * step
     digits = [end.decimals if isinstance(end, Real) else 0 for end in (low, high)]
@@ -134,7 +141,7 @@ def _difference(columns: Mapping[str, Column], rule: AtMost, anchor: str, column
     )
 
 
-def _nullable(column: Column) -> bool:
+def _is_nullable(column: Column) -> bool:
     return column.null_code is not None
 
 
@@ -158,7 +165,7 @@ def find_quotients(columns: Mapping[str, Column], rules: Sequence[Ratio], free: 
                 chosen[rule.column] = Quotient(
                     name=name, column=rule.column, anchor=rule.of, least=reach[0], most=reach[1], rule=rule
                 )
-    return sorted(chosen.values(), key=lambda one: _depth(chosen, one.column))
+    return sorted(chosen.values(), key=lambda one: _count_anchors(chosen, one.column))
 
 
 def make_quotient_column(columns: Mapping[str, Column], part: Quotient) -> Column:
@@ -178,5 +185,5 @@ def _comes_from(chosen: Mapping[str, Quotient], name: str, column: str) -> bool:
     return name == column
 
 
-def _depth(chosen: Mapping[str, Quotient], name: str) -> int:
-    return 0 if name not in chosen else 1 + _depth(chosen, chosen[name].anchor)
+def _count_anchors(chosen: Mapping[str, Quotient], name: str) -> int:
+    return 0 if name not in chosen else 1 + _count_anchors(chosen, chosen[name].anchor)

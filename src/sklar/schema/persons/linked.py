@@ -26,7 +26,7 @@ FIRST_OF = "first "
 MAX_LINKED_ROWS = 64
 """Most rows of a person for rows to be linked: a final value is a rule for each number of rows that may follow."""
 MAX_ORDER_VALUES = 32
-"""Most values of an ordinal column that orders rows: each decreasing pair of them is a rule."""
+"""Maximum values of an ordinal column that orders rows: each decreasing pair of them is a rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,8 @@ PAY_ROWS = "pay"
 PERSON_KEY, PERSON_ROWS, PERSON_STATIC = "person.key", "person.rows", "person.static"
 """Names of the key, the bound and the static columns among facts."""
 MAX_ROWS_USED = 1000
-"""Most rows of a person that may be used: a vote is divided in steps of 2^-20, so 1,000 rows still get equal parts to
-within a thousandth; and tables with the number of rows as a column stay small."""
+"""Maximum rows of a person that may be used: a vote is divided in steps of 2^-20, so 1,000 rows still get equal parts
+to within a thousandth; and tables with the number of rows as a column stay small."""
 WEIGHTS = ("votes", "rows")
 SOURCES = ("assumed", "public", "measured", "from-rows")
 STEP_RULES = (AtMost, Ratio, Never, Expression)

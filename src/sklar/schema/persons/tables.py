@@ -114,13 +114,13 @@ def _faults(tables: Mapping[str, Schema], keys: Mapping[str, Any], person: str) 
     if child not in tables or parent not in tables:
         return ["a key leads from one of the tables to the other"]
     if child == parent:
-        return [f"the key of '{child}' goes round in a circle: it points to its own table"]
+        return [f"the key of '{child}' points to its own table"]
     if parent != person:
         return [f"'{person}' is the table of persons, so keys point to it, not to '{parent}'"]
-    return _column_faults(tables[parent], tables[child], key)
+    return _find_column_faults(tables[parent], tables[child], key)
 
 
-def _column_faults(parents: Schema, rows: Schema, key: str) -> list[str]:
+def _find_column_faults(parents: Schema, rows: Schema, key: str) -> list[str]:
     faults: list[str] = []
     both = [name for name in rows.modelled if name in parents.modelled]
     faults += [f"column '{name}' is in both tables: rename it in one of them" for name in both]

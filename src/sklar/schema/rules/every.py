@@ -76,7 +76,7 @@ def _find_conflicts(rules: Sequence[Rule]) -> list[str]:
         computing_order(rules)
     except CycleError as error:
         named = ", ".join(f"'{name}'" for name in sorted(set(error.args[1])))
-        return [f"the rules that give {named} go round in a circle"]
+        return [f"the rules that compute {named} form a cycle"]
     return []
 
 
@@ -116,10 +116,10 @@ def linear_faults(columns: Mapping[str, Column], given: Mapping[int, object]) ->
     faults = order_faults(columns, {i: rule for i, rule in rules.items() if isinstance(rule, AtMost)})
     if faults:
         return faults
-    numbers = [i for i in rules if _joined_with(rules, i)]
-    if _feasible(columns, [rules[i] for i in numbers]):
+    numbers = [i for i in rules if _needs_joint_check(rules, i)]
+    if _are_feasible(columns, [rules[i] for i in numbers]):
         return []
-    first = next(n for n in range(len(numbers)) if not _feasible(columns, [rules[i] for i in numbers[: n + 1]]))
+    first = next(n for n in range(len(numbers)) if not _are_feasible(columns, [rules[i] for i in numbers[: n + 1]]))
     wrong = rules[numbers[first]]
     return [f"rule {numbers[first]} ({wrong.kind}): it cannot hold together with the rules before it and the bounds"]
 
@@ -130,15 +130,15 @@ def _is_linear(rule: object, columns: Mapping[str, Column]) -> TypeGuard[Linear]
     return isinstance(rule, AtMost | Ratio | Sum)
 
 
-def _joined_with(rules: Mapping[int, Linear], one: int) -> bool:
-    """Return whether a rule shares a column with another one, or has not been checked on its own."""
+def _needs_joint_check(rules: Mapping[int, Linear], one: int) -> bool:
+    """Return whether a rule has to be checked with others: it shares a column with one, or was not checked alone."""
     own = set(rules[one].columns)
     return isinstance(rules[one], Expression) or any(
         other != one and own & set(rule.columns) for other, rule in rules.items()
     )
 
 
-def _feasible(columns: Mapping[str, Column], rules: Sequence[Linear]) -> bool:
+def _are_feasible(columns: Mapping[str, Column], rules: Sequence[Linear]) -> bool:
     alone = len(rules) < 2 and not any(isinstance(rule, Expression) for rule in rules)
     if alone or all(isinstance(rule, AtMost) for rule in rules):
         return True
@@ -181,14 +181,15 @@ def expression_limits(columns: Mapping[str, Column], rule: Expression) -> list[L
         return None
     whole = all(isinstance(columns[name], Integer) for name in rule.columns)
     narrow = min((high - low for low, high in (cast(Ranged, columns[n]).span for n in rule.columns)), default=0.0)
-    return _conjoined(parse_expression(rule.text), 1.0 if whole else STRICT_MARGIN * narrow)
+    return _list_linear_limits(parse_expression(rule.text), 1.0 if whole else STRICT_MARGIN * narrow)
 
 
-def _conjoined(node: Node, strictly: float) -> list[Limit] | None:
+def _list_linear_limits(node: Node, strictly: float) -> list[Limit] | None:
+    """Return an expression as linear limits; `strictly` is the least distance that `<` and `>` require."""
     if not isinstance(node, Operation):
         return None
     if node.sign == "and":
-        parts = [_conjoined(part, strictly) for part in node.parts]
+        parts = [_list_linear_limits(part, strictly) for part in node.parts]
         return None if None in parts else [limit for part in parts for limit in part or []]
     gap = _weights(Operation("-", node.parts)) if node.sign in ("<", "<=", ">", ">=", "==") else None
     if gap is None:

@@ -43,7 +43,7 @@ _COMPUTE: dict[str, Callable[[Any, Any], Any]] = {
 _DIFFERS = r"`([^`]+)` != ('[^']*'|[^'\s]+)"
 _FILLED_WHERE = re.compile(rf"`([^`]+)` is not null or {_DIFFERS}(?: and `\2` != (?:'[^']*'|[^'\s]+))*")
 _SINGLE_COLUMN_POINTS = 100_000
-"""Most values of one column on which an expression is tried before it is called impossible."""
+"""Maximum values of one column on which an expression is tried before it is called impossible."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +99,7 @@ class Expression:
         try:
             tree = parse_expression(self.text)
             if _check_type(tree, columns) != "truth":
-                return ["it is not a condition: compare values, as age >= 18"]
+                return ["it is not a condition: compare values, such as age >= 18"]
         except ExpressionError as error:
             return [str(error)]
         if not self.columns:
@@ -173,7 +173,7 @@ def _parse_days(text: str) -> float:
     try:
         return (parse_time(text) - EPOCH) / timedelta(days=1)
     except ValueError:
-        raise ExpressionError(f"'{text}' is no date or time, as 2024-12-31") from None
+        raise ExpressionError(f"'{text}' is not a date or time such as 2024-12-31") from None
 
 
 def _find_label_order(part: Node, columns: Mapping[str, Column]) -> tuple[str, ...] | None:
@@ -220,7 +220,7 @@ def _require_comparable(sign: str, parts: tuple[Node, ...], kinds: list[Kind], c
     if set(kinds) == {"moment", "text"}:
         text = parts[kinds.index("text")]
         if not isinstance(text, Constant):
-            raise ExpressionError("a moment cannot be compared with labels")
+            raise ExpressionError("a date or time cannot be compared with labels")
         _parse_days(str(text.value))
         return
     if kinds[0] != kinds[1]:

@@ -42,12 +42,12 @@ class Function:
 
     @property
     def gives(self) -> str:
-        """The column that it computes."""
+        """The column that the rule computes."""
         return self.column
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The columns that it is computed from."""
+        """The columns from which the rule computes it."""
         return (self.of,)
 
     def describe(self) -> str:

@@ -23,11 +23,11 @@ from sklar.schema.rules.parsing import parse_expression
 from sklar.schema.rules.values import Label, key_text
 
 MAX_EXPRESSION_CELLS = 1 << 17
-"""Most combinations of codes of an expression; with more, it is left to samples, which redraw rows that break it."""
+"""Maximum combinations of codes for which an expression is evaluated; else samples redraw rows that break it."""
 MAX_SEARCH_STEPS, MAX_SEARCH_COLUMNS = 50_000, 200
 """Limits of the search for a row that obeys all rules; beyond them one is assumed to exist."""
 MAX_PAIRED_COLUMNS = 40
-"""Most columns that are null together and compared in pairs; of more, each is compared with the first."""
+"""Maximum columns that are null together and compared in all pairs; with more, each is compared with the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,7 +51,7 @@ def find_structural_zeros(columns: Mapping[str, Column], rules: Iterable[Any]) -
     return [found for rule in rules if type(rule) in _ZEROS for found in _ZEROS[type(rule)](columns, rule)]
 
 
-def _never(columns: Mapping[str, Column], rule: Never) -> Iterator[Impossible]:
+def _find_never(columns: Mapping[str, Column], rule: Never) -> Iterator[Impossible]:
     codes = [code_of(columns[name], value) for name, value in rule.pairs]
     known = [code for code in codes if code is not None]
     if len(known) == len(codes):
@@ -59,7 +59,7 @@ def _never(columns: Mapping[str, Column], rule: Never) -> Iterator[Impossible]:
         yield _box(rule.columns, chosen)
 
 
-def _together(columns: Mapping[str, Column], rule: Together) -> Iterator[Impossible]:
+def _find_together(columns: Mapping[str, Column], rule: Together) -> Iterator[Impossible]:
     nulls = {name: np.arange(columns[name].size) == columns[name].null_code for name in rule.columns}
     firsts = rule.columns if len(rule.columns) <= MAX_PAIRED_COLUMNS else rule.columns[:1]
     for first, second in ((a, b) for a, b in combinations(rule.columns, 2) if a in firsts):
@@ -120,8 +120,8 @@ def _expression(columns: Mapping[str, Column], rule: Expression) -> Iterator[Imp
 
 
 _ZEROS: dict[type, Callable[[Mapping[str, Column], Any], Iterator[Impossible]]] = {
-    Never: _never,
-    Together: _together,
+    Never: _find_never,
+    Together: _find_together,
     Function: _function,
     OneHot: _one_hot,
     Expression: _expression,

@@ -84,14 +84,14 @@ def order_faults(columns: Mapping[str, Column], rules: Mapping[int, AtMost]) -> 
     Rules and bounds are differences x - y <= c, which can all hold if and only if no cycle of them has a negative sum;
     the shortest paths of Bellman and Ford find one.
     """
-    if _feasible(columns, list(rules.values())):
+    if _are_feasible(columns, list(rules.values())):
         return []
     numbers = list(rules)
-    first = next(n for n in range(len(numbers)) if not _feasible(columns, [rules[i] for i in numbers[: n + 1]]))
+    first = next(n for n in range(len(numbers)) if not _are_feasible(columns, [rules[i] for i in numbers[: n + 1]]))
     return [f"rule {numbers[first]} (at-most): it cannot hold together with the at-most rules before it"]
 
 
-def _feasible(columns: Mapping[str, Column], rules: Sequence[AtMost]) -> bool:
+def _are_feasible(columns: Mapping[str, Column], rules: Sequence[AtMost]) -> bool:
     limits: list[tuple[str | None, str | None, int | float]] = []
     for rule in rules:
         limits.append((rule.high, rule.low, -rule.at_least))

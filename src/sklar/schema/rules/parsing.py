@@ -103,7 +103,7 @@ class _Parser:
         self._at = self._depth = 0
 
     def whole(self) -> Node:
-        node = self._or()
+        node = self._parse_or()
         if self._at < len(self._tokens):
             raise ExpressionError(f"'{self._tokens[self._at][1]}' is not expected there")
         return node
@@ -115,33 +115,33 @@ class _Parser:
             return self._tokens[self._at - 1][1]
         return None
 
-    def _chain(self, below: str, *signs: str) -> Node:
+    def _parse_chain(self, below: str, *signs: str) -> Node:
         """Parse parts joined by signs of the same rank, from left to right."""
         node = getattr(self, below)()
         while (sign := self._take(*signs)) is not None:
             node = Operation(sign, (node, getattr(self, below)()))
         return node
 
-    def _or(self) -> Node:
+    def _parse_or(self) -> Node:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise ExpressionError(f"it is nested more than {MAX_DEPTH} deep")
-        node = self._chain("_and", "or")
+        node = self._parse_chain("_parse_and", "or")
         self._depth -= 1
         return node
 
-    def _and(self) -> Node:
-        return self._chain("_not", "and")
+    def _parse_and(self) -> Node:
+        return self._parse_chain("_parse_not", "and")
 
-    def _not(self) -> Node:
+    def _parse_not(self) -> Node:
         count = 0
         while self._take("not") is not None:
             count += 1
-        node = self._comparison()
+        node = self._parse_comparison()
         return Operation("not", (node,)) if count % 2 else node
 
-    def _comparison(self) -> Node:
-        left = self._sum()
+    def _parse_comparison(self) -> Node:
+        left = self._parse_sum()
         if self._take("is") is not None:
             other = self._take("not") is not None
             if self._take("null") is None:
@@ -151,24 +151,24 @@ class _Parser:
         sign = self._take(*COMPARISONS, "=")
         if sign is None:
             return left
-        return Operation("==" if sign == "=" else sign, (left, self._sum()))
+        return Operation("==" if sign == "=" else sign, (left, self._parse_sum()))
 
-    def _sum(self) -> Node:
-        return self._chain("_product", "+", "-")
+    def _parse_sum(self) -> Node:
+        return self._parse_chain("_parse_product", "+", "-")
 
-    def _product(self) -> Node:
-        return self._chain("_factor", "*", "/")
+    def _parse_product(self) -> Node:
+        return self._parse_chain("_parse_factor", "*", "/")
 
-    def _factor(self) -> Node:
+    def _parse_factor(self) -> Node:
         count = 0
         while self._take("-") is not None:
             count += 1
-        node = self._primary()
+        node = self._parse_primary()
         return Operation("-", (node,)) if count % 2 else node
 
-    def _primary(self) -> Node:
+    def _parse_primary(self) -> Node:
         if self._take("(") is not None:
-            node = self._or()
+            node = self._parse_or()
             if self._take(")") is None:
                 raise ExpressionError("a bracket is not closed")
             return node

@@ -43,7 +43,7 @@ class Sum:
 
     @property
     def factors(self) -> Factors:
-        """Each part with the number that it is multiplied by."""
+        """Each part with its factor."""
         parts = cast("tuple[str | tuple[str, int | float], ...]", self.parts)
         return tuple(part if isinstance(part, tuple) else (part, 1) for part in parts)
 
@@ -53,12 +53,12 @@ class Sum:
 
     @property
     def gives(self) -> str:
-        """The column that it computes."""
+        """The column that the rule computes."""
         return self.total
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The columns that it is computed from."""
+        """The columns from which the rule computes it."""
         return tuple(name for name, _ in self.factors)
 
     @property

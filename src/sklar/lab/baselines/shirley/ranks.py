@@ -140,10 +140,10 @@ def _match_pair(pair: FamilyMember, one: RankAxis, two: RankAxis) -> tuple[Famil
     if not np.isfinite(miss):
         return pair, 0.0
     if pair.family in (*STRENGTH, "tll"):
-        path = _tilt_path(pair) if pair.family == "tll" else _strength_path(pair)
+        path = _tilt_path(pair) if pair.family == "tll" else _make_strength_path(pair)
         pair, miss = min((pair, miss), _search_path(path, one, two, wanted), key=itemgetter(1))
     if miss > MAX_ERROR:
-        pair, miss = min((pair, miss), _search_path(_strength_path(GAUSSIAN), one, two, wanted), key=itemgetter(1))
+        pair, miss = min((pair, miss), _search_path(_make_strength_path(GAUSSIAN), one, two, wanted), key=itemgetter(1))
     return pair, miss
 
 
@@ -167,7 +167,7 @@ Path = tuple[Callable[[float], FamilyMember], float, float, float]
 """A function from strength to copula, the fitted strength, and the smallest and largest strength."""
 
 
-def _strength_path(pair: FamilyMember) -> Path:
+def _make_strength_path(pair: FamilyMember) -> Path:
     place, fitted = STRENGTH[pair.family], pair.bicop()
 
     def build(x: float) -> FamilyMember:

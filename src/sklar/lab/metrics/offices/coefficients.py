@@ -71,8 +71,8 @@ class ComparedRegression:
 
 
 def interval_overlap(real: ExactTable, synthetic: ExactTable, target: str) -> Score:
-    """Return the mean overlap; tables should have the same number of rows."""
-    pair = (_rows_with_target(real, target), _rows_with_target(synthetic, target))
+    """Return the mean overlap of the intervals of regression coefficients, for tables of about the same size."""
+    pair = (_select_rows_with_target(real, target), _select_rows_with_target(synthetic, target))
     outcome, model, answers = _read_outcome(*pair, target)
     rows = min(table.rows for table in pair)
     names = [name for name in real.names if name != target]
@@ -106,7 +106,7 @@ def _varies(answer: Floats) -> bool:
     return float(np.ptp(answer)) > 1e-9
 
 
-def _rows_with_target(table: ExactTable, target: str) -> ExactTable:
+def _select_rows_with_target(table: ExactTable, target: str) -> ExactTable:
     null = table.schema[target].null_code
     return table if null is None else table.take(np.flatnonzero(table.codes[target] != null))
 

@@ -29,7 +29,7 @@ def make_terms(real: ExactTable, tables: Sequence[ExactTable], names: Sequence[s
     terms = ["intercept"]
     parts: list[list[Floats]] = [[np.ones((table.rows, 1))] for table in tables]
     for name in names:
-        make = _ordered_terms if real.schema[name].ordered else _label_terms
+        make = _make_ordered_terms if real.schema[name].ordered else _label_terms
         words, columns = make(real, tables, name)
         terms += words
         for part, column in zip(parts, columns, strict=True):
@@ -60,7 +60,7 @@ def independent_terms(values: Floats) -> list[int]:
     return [0, *(int(at) + 1 for at in sorted(order[:rank]))]
 
 
-def _ordered_terms(real: ExactTable, tables: Sequence[ExactTable], name: str) -> tuple[list[str], list[Floats]]:
+def _make_ordered_terms(real: ExactTable, tables: Sequence[ExactTable], name: str) -> tuple[list[str], list[Floats]]:
     values = ordered_values(real, name)
     words = [name, f"{name}: null"] if int(np.isnan(values).sum()) >= MIN_TERM_ROWS else [name]
     scaled = (standardize(values, ordered_values(table, name), MAX_TERM_DEVIATIONS) for table in tables)

@@ -20,8 +20,8 @@ class DuckDBTable(SqlQuery):
         if options.sql is not None:
             raise SourceError("name a table or give a query, not both")
         query = f"SELECT * FROM {address.name}"
-        super().__init__(address.connection, replace(options, sql=query, rows_are_rows=False), _no_other)
+        super().__init__(address.connection, replace(options, sql=query, rows_are_rows=False), _refuse_other)
 
 
-def _no_other(data: Any, options: SourceOptions) -> Source:
+def _refuse_other(data: Any, options: SourceOptions) -> Source:
     raise SourceError("a DuckDB database is a file")

@@ -39,7 +39,7 @@ READ: dict[str, str] = {
 }  # fmt: skip
 """SQL that selects values of a type, so that exactly the value arrives."""
 UNREAD = {"A": "arrays", "C": "records", "R": "ranges", "T": "durations", "G": "shapes"}
-"""Category of a type, as the server has them, to what its values are called."""
+"""Category of a server's type that cannot be read, to the name of its values in messages."""
 UNREADABLE = "NULL::int4[]"
 """SQL in place of a column that cannot be read, for drafts."""
 
@@ -90,9 +90,9 @@ class PostgresTable(Source):
             self.snapshot.close()
 
     def scan(self, columns: Sequence[str]) -> Iterator[Any]:
-        question = f"SELECT {', '.join(self._wanted(name) for name in columns)} FROM {self.place}"
+        question = f"SELECT {', '.join(self._require_readable(name) for name in columns)} FROM {self.place}"
         try:
-            yield from self._streamed(question)
+            yield from self._stream_batches(question)
         except (SklarError, MemoryError, GeneratorExit):
             raise
         except Exception:  # the driver's message may quote a cell
@@ -101,7 +101,7 @@ class PostgresTable(Source):
             return
         raise SourceError(f"{self.what} {GONE}")
 
-    def _streamed(self, question: str) -> Iterator[Any]:
+    def _stream_batches(self, question: str) -> Iterator[Any]:
         done = 0
         with self.snapshot.cursor() as cursor:
             cursor.adbc_statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": str(BATCH_BYTES)})
@@ -113,7 +113,7 @@ class PostgresTable(Source):
                 if self._progress and self._rows:
                     self._progress(min(max(done / self._rows, 1e-6), 0.99))
 
-    def _wanted(self, name: str) -> str:
+    def _require_readable(self, name: str) -> str:
         column = self.columns[name]
         if column.reading() is None and not self._drafting:
             kind = UNREAD.get(column.category, f"values of type {column.type}")

@@ -13,7 +13,7 @@ from sklar.schema.address import TableAddress, explain_unreachable, quote_litera
 SETTINGS = ("statement_timeout", "idle_in_transaction_session_timeout", "transaction_timeout", "lock_timeout")
 """Limits that would end a long pass or the shared snapshot; switched off where the server has them."""
 MEANINGS = {"client_encoding": "UTF8", "standard_conforming_strings": "on"}
-"""What texts mean that are sent and that arrive: a server, a database or a user may have other defaults."""
+"""Settings that fix how text is read and written: a server, a database or a user may have other defaults."""
 
 
 class Snapshot:
