@@ -49,7 +49,7 @@ def exact_label_counts(
     own = getattr(rows, "exact_label_counts", None)
     if own is not None:  # rows of persons, each of whom has one label
         return own(floors, listed)
-    bits = min(24, int(math.log2(BUCKET_BYTES // 4 // len(floors))))  # as many buckets as fit
+    bits = min(24, int(math.log2(BUCKET_BYTES // 4 // len(floors))))  # the number of buckets that fit
     buckets = _count_buckets(rows, tuple(floors), bits)
     parts = {name: _assign_passes(buckets.pop(name), floor) for name, floor in floors.items()}
     for name, labels in listed.items():
