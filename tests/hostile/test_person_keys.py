@@ -198,7 +198,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Any], str]] = {
         lambda _: pair(keys={"visits": ("of", "people"), "people": ("id", "visits")}),
         "two tables are joined by one key",
     ),
-    "a table that is its own parent": (lambda _: pair(keys={"people": ("id", "people")}), "goes round in a circle"),
+    "a table that is its own parent": (lambda _: pair(keys={"people": ("id", "people")}), "points to its own table"),
     "no table of parents": (
         lambda folder: sklar.fit({"visits": visits("of")}, pair(), ledger=folder / "l", **ASKED),
         "no table 'people'",
