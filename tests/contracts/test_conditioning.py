@@ -13,7 +13,7 @@ from sklar.errors import UnsupportedConditionError
 from sklar.lab.baselines.registry import BASELINES
 from sklar.methods.registry import METHODS
 from sklar.model import conditioning
-from sklar.model.conditioning import cover, place_inside, simulate_given
+from sklar.model.conditioning import merge_intervals, place_inside, simulate_given
 from sklar.model.gaussian import GaussianModel, MixtureModel
 from sklar.model.kept import KeptModel
 from sklar.model.linked import LinkedModel
@@ -176,7 +176,7 @@ def test_sets_out_of_reach_are_refused_by_name(monkeypatch):
 
 
 def test_sets_in_pieces_are_covered_and_places_found():
-    runs = cover(np.array([0.4, 0.0, 0.2]), np.array([0.6, 0.1, 0.4]))
+    runs = merge_intervals(np.array([0.4, 0.0, 0.2]), np.array([0.6, 0.1, 0.4]))
     np.testing.assert_allclose([runs.low, runs.high], [[0.0, 0.2], [0.1, 0.6]])
     run, place, length = place_inside(
         np.tile(runs.low, (3, 1)).T, np.tile(runs.high, (3, 1)).T, np.array([0.1, 0.5, 0.9])
@@ -185,8 +185,8 @@ def test_sets_in_pieces_are_covered_and_places_found():
     np.testing.assert_allclose(place, [0.05, 0.35, 0.55])
     np.testing.assert_allclose(length, 0.5)
     ends = np.arange(200) / 200
-    assert len(cover(ends, ends + 0.002).low) <= 64
-    assert cover(np.empty(0), np.empty(0)).high.tolist() == [0.0]
+    assert len(merge_intervals(ends, ends + 0.002).low) <= 64
+    assert merge_intervals(np.empty(0), np.empty(0)).high.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("name", ["vine", "dpcopula-hybrid"])

@@ -11,7 +11,7 @@ import pytest
 from sklar.accounting.unit import Unit
 from sklar.counting.evaluate import exact_interactions
 from sklar.errors import DoorError
-from sklar.model.pairs.interactions import centred, noisy_dimensions, with_margins
+from sklar.model.pairs.interactions import centre, noisy_dimensions, with_margins
 from sklar.release.counts import Interaction, interaction_sensitivity
 
 SHAPES = [(2, 2), (2, 5), (3, 3), (4, 7), (2, 2, 2), (2, 3, 4), (3, 3, 3)]
@@ -45,7 +45,7 @@ def test_what_is_summed_is_whole_additive_and_free_of_margins(shape):
     assert found.dtype == np.int64
     assert all(not found.sum(axis=axis).any() for axis in range(len(shape)))
     np.testing.assert_array_equal(exact_interactions(one + two), found + exact_interactions(two))
-    np.testing.assert_allclose(found, centred(one.astype(float)) * one.size, atol=1e-8)
+    np.testing.assert_allclose(found, centre(one.astype(float)) * one.size, atol=1e-8)
     # A table that is the same along one axis tells nothing that its margins do not.
     flat = np.broadcast_to(one[:1], shape)
     assert not exact_interactions(flat).any()
@@ -66,7 +66,7 @@ def test_a_table_comes_back_with_its_margins():
 
 def test_noise_of_interactions_has_as_many_dimensions_as_said():
     shape = (3, 4, 2)
-    basis = np.array([centred(np.eye(24)[i].reshape(shape)).ravel() for i in range(24)])
+    basis = np.array([centre(np.eye(24)[i].reshape(shape)).ravel() for i in range(24)])
     assert np.linalg.matrix_rank(basis) == noisy_dimensions(shape) == 6
 
 

@@ -18,7 +18,7 @@ from sklar.errors import UsageError
 from sklar.methods.evidence import measure_all
 from sklar.methods.margin_plan import MarginOptions, margin_noise, outline_margins, plan_margins
 from sklar.methods.margins import MarginStage, MeasuredMargins, known_total, margin_steps
-from sklar.model.margins.bins import anchors
+from sklar.model.margins.bins import find_anchors
 from sklar.schema.columns import Boolean, Category, Ordinal
 from sklar.schema.grid import has_multiples
 from sklar.schema.numbers import Integer, Real
@@ -279,7 +279,7 @@ def test_once_digits_are_found_no_histogram_cuts_through_a_number():
     found, _, _ = measure(both, schema=Schema({"x": column, "y": Real(0, 10)}), rho=0.5)
     x, y = found.margins
     assert (x.decimals, y.decimals) == (0, None)
-    anchor = anchors(column, 0)
+    anchor = find_anchors(column, 0)
     assert len(found.histograms[0]) == 2  # digits are not among them
     for seen in found.histograms[0]:
         assert np.array_equal(seen.lookup[anchor], seen.lookup[: column.value_cells])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklar.model.axis import MIN_INDEXED_NUMBERS, guide, guides, interval_of
+from sklar.model.axis import MIN_INDEXED_NUMBERS, interval_of, make_search_guide, make_search_guides
 
 
 def plain(edges, u):
@@ -31,11 +31,11 @@ def test_agrees_with_binary_search(size):
 
 def test_the_index_never_starts_to_the_right_of_the_answer():
     edges = awkward_edges(np.random.default_rng(1), 50)
-    index = guide(edges)
+    index = make_search_guide(edges)
     assert np.array_equal(index, plain(edges, np.arange(len(index)) / len(index)))
 
 
 def test_rows_have_their_own_index():
     rng = np.random.default_rng(2)
     rows = np.stack([awkward_edges(rng, 20) for _ in range(5)])
-    assert np.array_equal(guides(rows), np.stack([guide(row) for row in rows]))
+    assert np.array_equal(make_search_guides(rows), np.stack([make_search_guide(row) for row in rows]))

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from sklar.model.pairs.interactions import centred
+from sklar.model.pairs.interactions import centre
 from sklar.model.prior_comparison import (
     PriorComparison,
     _fit,
-    beyond_noise,
+    compute_extra_variance,
+    compute_share_variance,
     pooled_weights,
-    share_spread,
     shrink_to_prior,
 )
 
@@ -21,7 +21,9 @@ LEAST = 1 / 1000
 
 def confronted(truth: np.ndarray, expected: np.ndarray, sigma: float, seed: int) -> PriorComparison:
     noisy = truth + np.random.default_rng(seed).normal(scale=sigma, size=truth.shape)
-    return PriorComparison(observed=noisy, expected=expected, variance=sigma**2, spread=share_spread(expected, 1000))
+    return PriorComparison(
+        observed=noisy, expected=expected, variance=sigma**2, spread=compute_share_variance(expected, 1000)
+    )
 
 
 def test_numbers_that_agree_with_the_public_table_are_leaned_on_it() -> None:
@@ -70,7 +72,7 @@ def test_tables_that_share_their_margins_are_judged_by_what_can_differ() -> None
 
 
 def centred_cells(tables: np.ndarray) -> np.ndarray:
-    return np.stack([centred(table) for table in tables])
+    return np.stack([centre(table) for table in tables])
 
 
 def test_each_table_has_a_trust_of_its_own() -> None:
@@ -92,7 +94,7 @@ def test_the_evidence_is_that_of_the_normal_law() -> None:
         smooth=rng.normal(size=(7, 2)),
     )
     phi, psi = 0.4, 0.7
-    covariance = np.diag(one.variance + beyond_noise(phi, one.spread)) + psi * one.smooth @ one.smooth.T
+    covariance = np.diag(one.variance + compute_extra_variance(phi, one.spread)) + psi * one.smooth @ one.smooth.T
     expected = multivariate_normal.logpdf(one.observed - one.expected, cov=covariance) + 3.5 * np.log(2 * np.pi)
     assert _fit(one, phi, psi).log_evidence == pytest.approx(expected)
 
@@ -107,7 +109,7 @@ def test_a_smooth_difference_is_found_and_not_taken_for_a_wild_one() -> None:
         observed=noisy,
         expected=expected,
         variance=1e-4,
-        spread=share_spread(expected, 1000),
+        spread=compute_share_variance(expected, 1000),
         smooth=(expected * slope)[:, None],
     )
     (found,) = shrink_to_prior([one], LEAST)

@@ -16,7 +16,7 @@ from sklar.counting.sphere import contrast_weights, row_points
 from sklar.inference.columns import ColumnEstimator, estimate_row_count, fit_column_estimator
 from sklar.inference.fitted import Fitted
 from sklar.inference.tables import all_tables, counts_cells, is_interaction, measured_part
-from sklar.model.pairs.interactions import centred
+from sklar.model.pairs.interactions import centre
 from sklar.release.agreements import Agreements
 from sklar.release.counts import Counts, Interaction
 from sklar.release.measurements import Measurement
@@ -50,7 +50,7 @@ class LinearStatistic:
         """Linear map from cell sums to what was measured: the identity, or the part that margins do not determine."""
         whole = np.eye(self.values.size)
         if is_interaction(self.measurement):
-            return np.stack([centred(line.reshape(self.measurement.values.shape)).ravel() for line in whole])
+            return np.stack([centre(line.reshape(self.measurement.values.shape)).ravel() for line in whole])
         return whole
 
     def evaluate(self, codes: CodeTable) -> Any:

@@ -10,7 +10,7 @@ from sklar.arrays import Floats, Ints
 from sklar.counting.code_table import CodeTable, CountedTable
 from sklar.counting.tables import exact_counts
 from sklar.model.margins.units import units_to_seek
-from sklar.model.pairs.interactions import centred
+from sklar.model.pairs.interactions import centre
 from sklar.model.protocol import Codes
 from sklar.release.counts import Counts, Interaction, PairCounts
 from sklar.release.lookups import Partition
@@ -61,7 +61,7 @@ def free_dimensions(table: Measurement) -> int:
 
 def measured_part(table: Measurement, whole: Floats) -> Floats:
     """Return the part of a whole table that a measurement is about."""
-    return centred(whole) if is_interaction(table) else whole
+    return centre(whole) if is_interaction(table) else whole
 
 
 def group_masses(partition: Partition | Ints, mass: Floats, size: int) -> Floats:

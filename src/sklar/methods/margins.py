@@ -47,8 +47,8 @@ from sklar.model.margins.bins import (
     lump_values,
     significant_candidates,
     unless_crowded,
+    weight_layout,
     with_unit,
-    with_weights,
 )
 from sklar.model.margins.fit import Histogram, chained_cells, fit_cells, pool_total, repair_counts, spread
 from sklar.model.margins.heaping import Rounding, find_rounding
@@ -402,7 +402,7 @@ def _is_due_to_lumps(declared: Column, column: _Column, rounding: Rounding, rows
 def _weight_by_rounding(layout: BinLayout, declared: Column, rounding: Rounding | None) -> BinLayout:
     if rounding is None or not rounding.heaping or not isinstance(declared, Integer | Real):
         return layout
-    return with_weights(layout, rounding.weights(declared.grid))
+    return weight_layout(layout, rounding.weights(declared.grid))
 
 
 def _pool_totals(columns: Sequence[_Column], before: KnownTotal) -> KnownTotal:

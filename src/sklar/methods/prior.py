@@ -12,7 +12,13 @@ from sklar.arrays import Floats, Ints
 from sklar.model.margins.fit import Histogram
 from sklar.model.margins.likelihood import Observation
 from sklar.model.pairs.copula import fit_margins
-from sklar.model.prior_comparison import Posterior, PriorComparison, beyond_noise, share_spread, shrink_to_prior
+from sklar.model.prior_comparison import (
+    Posterior,
+    PriorComparison,
+    compute_extra_variance,
+    compute_share_variance,
+    shrink_to_prior,
+)
 from sklar.schema.columns import Column
 from sklar.schema.prior import PublicColumn, PublicPrior
 from sklar.schema.table import Schema
@@ -50,7 +56,9 @@ class PublicMargin:
     def bins(self, lookup: Ints, bins: int, rows: float) -> tuple[Floats, Floats]:
         """Return (counts, deviations) expected of bins of base codes (-1 for none): one more histogram for a margin."""
         shares = _sum_bins(lookup, self.shares, bins)
-        return rows * shares, rows * np.sqrt(beyond_noise(self.phi, share_spread(shares, self.rows)))
+        return rows * shares, rows * np.sqrt(
+            compute_extra_variance(self.phi, compute_share_variance(shares, self.rows))
+        )
 
     def cells(self, starts: Ints, rows: float) -> Observation:
         """Return the expected counts of the cells of a margin."""
@@ -87,7 +95,7 @@ def _compare(
         observed=np.concatenate([one.counts / rows for one in seen]),
         expected=np.concatenate(expected),
         variance=np.concatenate([np.full(len(one.counts), (one.sigma / rows) ** 2) for one in seen]),
-        spread=np.concatenate([share_spread(own, prior.rows) for own in expected]),
+        spread=np.concatenate([compute_share_variance(own, prior.rows) for own in expected]),
         smooth=np.concatenate(lines),
     )
 
@@ -150,7 +158,7 @@ def compare_table(
         observed=counts / rows,
         expected=expected,
         variance=(sigma / rows) ** 2,
-        spread=share_spread(expected, prior.rows),
+        spread=compute_share_variance(expected, prior.rows),
         free=free,
     )
 

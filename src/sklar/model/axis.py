@@ -147,21 +147,23 @@ def interval_of(edges: np.ndarray, u: np.ndarray) -> np.ndarray:
     """
     if u.ndim != 1 or len(u) < max(MIN_INDEXED_NUMBERS, len(edges)):
         return np.clip(np.searchsorted(edges, u, side="right") - 1, 0, len(edges) - 2)
-    from sklar.model.kernels import places
+    from sklar.model.kernels import find_cells
 
-    return places(np.ascontiguousarray(edges, dtype=float), guide(edges), np.ascontiguousarray(u, dtype=float))
+    return find_cells(
+        np.ascontiguousarray(edges, dtype=float), make_search_guide(edges), np.ascontiguousarray(u, dtype=float)
+    )
 
 
-def guide(edges: np.ndarray) -> np.ndarray:
+def make_search_guide(edges: np.ndarray) -> np.ndarray:
     """Return for each of 2^k equal steps of [0, 1], the interval of `edges` that its left end lies in.
 
     A number u is then found by going right from ``guide[floor(2^k u)]``, on average by less than one interval. A power
     of two makes the product exact, so the start is never to the right of the answer.
     """
-    return guides(edges[None, :])[0]
+    return make_search_guides(edges[None, :])[0]
 
 
-def guides(rows: np.ndarray) -> np.ndarray:
+def make_search_guides(rows: np.ndarray) -> np.ndarray:
     """Return guides of several rows of edges of equal length, one a row."""
     count, length = rows.shape
     steps = 1 << int(np.ceil(np.log2(STEPS_PER_EDGE * length)))

@@ -64,13 +64,13 @@ def simulate_given(
     squares = 0.0
     for part in even_batches(rows, int(np.clip(MAX_PROPOSED_CODES // (10 * codes.shape[1]), 1_000, BATCH_ROWS))):
         pool, weights = _pool(propose, part.stop - part.start, model, shares, rng)
-        chosen = systematic(weights, part.stop - part.start, rng)
+        chosen = resample_systematically(weights, part.stop - part.start, rng)
         codes[part] = pool[chosen]
         squares += float((np.bincount(chosen) ** 2).sum())
     return codes, rows**2 / max(squares, 1.0)
 
 
-def systematic(weights: Floats, rows: int, rng: np.random.Generator) -> Ints:
+def resample_systematically(weights: Floats, rows: int, rng: np.random.Generator) -> Ints:
     """Return indices of `rows` particles: particle i appears floor or ceiling of rows w_i / sum w times; shuffled."""
     reach = np.cumsum(weights)
     places = (np.arange(rows) + rng.random()) / rows * reach[-1]
@@ -103,7 +103,7 @@ def by_rejection(model: TableModel, allowed: Mapping[int, Mask]) -> Proposals:
     return lambda rows, rng: (model.simulate(rows, rng), np.zeros(rows))
 
 
-def mixture(shares: Floats, guesses: Floats, parts: Sequence[Proposals | None]) -> Proposals:
+def mix_proposals(shares: Floats, guesses: Floats, parts: Sequence[Proposals | None]) -> Proposals:
     """Return proposals of a mixture: a part is drawn by a guess at its mass inside the sets, and its weight makes up
     for it.
 
@@ -143,7 +143,7 @@ class Runs:
     high: Floats
 
 
-def cover(low: Floats, high: Floats) -> Runs:
+def merge_intervals(low: Floats, high: Floats) -> Runs:
     """At most 64 intervals that cover the given ones: touching ones are joined, and the smallest spaces closed.
 
     What falls into a closed gap is outside the set and is left out later. Of no intervals one of no length is made.

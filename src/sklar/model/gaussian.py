@@ -13,7 +13,7 @@ import numpy as np
 
 from sklar.arrays import Floats, Ints, Mask
 from sklar.errors import UsageError
-from sklar.model.conditioning import Runs, cover, mass_of_sets, mixture, systematic
+from sklar.model.conditioning import Runs, mass_of_sets, merge_intervals, mix_proposals, resample_systematically
 from sklar.model.correlation.bivariate import truncated_normal
 from sklar.model.correlation.normals import factor_of, latent_blocks
 from sklar.model.margins.margin import Margin, margin_from_dense, u_edges
@@ -117,7 +117,7 @@ def _score_runs(margin: Margin, mask: Mask) -> Runs:
 
     edges = u_edges(margin)
     keep = mask & (np.diff(edges) > 0)
-    runs = cover(edges[:-1][keep], edges[1:][keep])
+    runs = merge_intervals(edges[:-1][keep], edges[1:][keep])
     return Runs(low=ndtri(runs.low), high=ndtri(runs.high))
 
 
@@ -198,7 +198,7 @@ class MixtureModel:
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> Codes:
         """Return rows whose cells, and margins inside cells, match the model to rounding."""
-        return self._fill(systematic(self.weights, rows, rng), rng, rounded=True)
+        return self._fill(resample_systematically(self.weights, rows, rng), rng, rounded=True)
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Return rows for a condition: those of the cells, drawn by their weights and by the margins of the sets in
@@ -213,7 +213,7 @@ class MixtureModel:
         inner = {self.large.index(column): mask for column, mask in allowed.items() if column not in self.small}
         guesses = self.weights * keep * [mass_of_sets(model.margins, inner) for model in self.models]
         parts = [self._cell_proposals(cell, inner) if guess > 0 else None for cell, guess in enumerate(guesses)]
-        return mixture(self.weights, guesses, parts)
+        return mix_proposals(self.weights, guesses, parts)
 
     def _cell_proposals(self, cell: int, inner: Mapping[int, Mask]) -> Proposals:
         propose = self.models[cell].proposals(inner)

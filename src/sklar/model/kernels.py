@@ -10,7 +10,7 @@ Array = np.ndarray
 
 
 @compiled_part()
-def place(edges: Array, guide: Array, u: float) -> int:
+def find_cell(edges: Array, guide: Array, u: float) -> int:
     """Return the last i with edges[i] <= u, kept inside the grid; `guide` is the index of `sklar.model.axis.guide`."""
     step = min(max(int(u * guide.shape[0]), 0), guide.shape[0] - 1)
     i = guide[step]
@@ -20,11 +20,11 @@ def place(edges: Array, guide: Array, u: float) -> int:
 
 
 @compiled()
-def places(edges: Array, guide: Array, u: Array) -> Array:
+def find_cells(edges: Array, guide: Array, u: Array) -> Array:
     """Return `place` of every number."""
     result = np.empty(u.shape[0], dtype=np.int64)
     for k in range(u.shape[0]):
-        result[k] = place(edges, guide, u[k])
+        result[k] = find_cell(edges, guide, u[k])
     return result
 
 
@@ -241,28 +241,28 @@ def swap_rows(cells: Array, first: Array, chosen: Array, proposed: Array, cost: 
 
 
 @compiled()
-def forward(
+def apply_h_function(
     edges: Array, edges_guide: Array, given: Array, given_guide: Array, cdf: Array, tiny: float, u: Array, v: Array
 ) -> Array:
     """Return CDF at u given v, kept `tiny` from 0 and 1; `cdf` has, for each cell of v (row), the CDF at the edges of
     u."""
     result = np.empty(u.shape[0])
     for k in range(u.shape[0]):
-        i, j = place(edges, edges_guide, u[k]), place(given, given_guide, v[k])
+        i, j = find_cell(edges, edges_guide, u[k]), find_cell(given, given_guide, v[k])
         part = (u[k] - edges[i]) / (edges[i + 1] - edges[i])
         result[k] = min(max(cdf[j, i] + part * (cdf[j, i + 1] - cdf[j, i]), tiny), 1.0 - tiny)
     return result
 
 
 @compiled()
-def inverse(
+def invert_h_function(
     edges: Array, given: Array, given_guide: Array, cdf: Array, cdf_guide: Array, tiny: float, p: Array, v: Array
 ) -> Array:
     """Return the u with forward(u, v) = p."""
     result = np.empty(p.shape[0])
     for k in range(p.shape[0]):
-        j = place(given, given_guide, v[k])
-        i = place(cdf[j], cdf_guide[j], p[k])
+        j = find_cell(given, given_guide, v[k])
+        i = find_cell(cdf[j], cdf_guide[j], p[k])
         rise = cdf[j, i + 1] - cdf[j, i]
         part = min(max((p[k] - cdf[j, i]) / rise, 0.0), 1.0) if rise > 1e-15 else 0.5
         result[k] = min(max(edges[i] + part * (edges[i + 1] - edges[i]), tiny), 1.0 - tiny)
@@ -274,7 +274,7 @@ TILE_ROWS = 1024
 
 
 @compiled()
-def pick(scores: Array, offsets: Array, out: Array) -> None:
+def pick_best_group(scores: Array, offsets: Array, out: Array) -> None:
     """The group (line) with the largest sum of score and offset, for every row (column)."""
     groups, rows = scores.shape
     best = np.empty(TILE_ROWS, np.float32)
@@ -292,7 +292,7 @@ def pick(scores: Array, offsets: Array, out: Array) -> None:
 
 
 @compiled()
-def lead(scores: Array, offsets: Array, first: Array, second: Array, gap: Array) -> None:
+def find_two_best_groups(scores: Array, offsets: Array, first: Array, second: Array, gap: Array) -> None:
     """Pick the best group of each row, the second best, and the difference of their scores; at least two groups."""
     groups, rows = scores.shape
     best, next_best = np.empty(TILE_ROWS, np.float32), np.empty(TILE_ROWS, np.float32)

@@ -69,13 +69,13 @@ class Posterior:
     moved: Floats
 
 
-def share_spread(shares: Floats, rows: float) -> Floats:
+def compute_share_variance(shares: Floats, rows: float) -> Floats:
     """Return q (1 - q), and at least what half a row would have: an empty cell may hold a few rows elsewhere."""
     least = 0.5 / max(rows, 1.0)
     return np.maximum(shares, least) * (1 - np.minimum(shares, 0.5))
 
 
-def beyond_noise(phi: float, spread: Floats) -> Floats:
+def compute_extra_variance(phi: float, spread: Floats) -> Floats:
     """Return the variance with which the truth differs from what is expected: phi v, and at least that of people
     elsewhere."""
     return phi * np.maximum(spread, MIN_EXTRA_VARIANCE * phi)
@@ -91,7 +91,7 @@ def shrink_to_prior(compared: Sequence[PriorComparison], least: float) -> list[P
     fits = [[_fit(one, *model) for model in models] for one in compared]
     weights = pooled_weights(np.array([[fit.log_evidence for fit in several] for several in fits]))
     phis = np.array([phi for phi, _ in models])
-    return [_average(one, several, phis, w) for one, several, w in zip(compared, fits, weights, strict=True)]
+    return [_average_fits(one, several, phis, w) for one, several, w in zip(compared, fits, weights, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,7 +105,7 @@ class _Fit:
 
 def _fit(one: PriorComparison, phi: float, psi: float) -> _Fit:
     """By Woodbury's identity with the few smooth directions."""
-    beyond = beyond_noise(phi, one.spread.ravel())
+    beyond = compute_extra_variance(phi, one.spread.ravel())
     variance = beyond + one.variance
     gap = (one.observed - one.expected).ravel()
     smooth = np.zeros((len(gap), 0)) if one.smooth is None else one.smooth
@@ -116,7 +116,7 @@ def _fit(one: PriorComparison, phi: float, psi: float) -> _Fit:
     return _Fit(pull=beyond / variance, moved=moved, log_evidence=log_evidence)
 
 
-def _average(one: PriorComparison, fits: Sequence[_Fit], phis: Floats, weights: Floats) -> Posterior:
+def _average_fits(one: PriorComparison, fits: Sequence[_Fit], phis: Floats, weights: Floats) -> Posterior:
     gap = (one.observed - one.expected).ravel()
     mean, pulled = np.zeros(len(gap)), np.zeros(len(gap))
     for fit, weight in zip(fits, weights, strict=True):
@@ -138,14 +138,14 @@ def pooled_weights(evidence: Floats, rounds: int = 30) -> Floats:
     in logarithms, tables x models; -inf where a model was given up.
     """
     tables, models = evidence.shape
-    weights = _softmax(evidence)
+    weights = _compute_softmax(evidence)
     for _ in range(rounds if tables > 2 else 0):
         log_prior = np.log((weights.sum(axis=0) + 1.0 / models) / (tables + 1.0))
-        weights = _softmax(evidence + log_prior)
+        weights = _compute_softmax(evidence + log_prior)
     return weights
 
 
-def _softmax(logs: Floats) -> Floats:
+def _compute_softmax(logs: Floats) -> Floats:
     top = logs.max(axis=1, keepdims=True)
     weights = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
     return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sklar.arrays import Floats, Mask
-from sklar.model.conditioning import simulate_given, systematic
+from sklar.model.conditioning import resample_systematically, simulate_given
 from sklar.model.margins.margin import Margin
 from sklar.model.protocol import Codes, Proposals, RowProposals, RowwiseModel, TableModel
 
@@ -56,7 +56,7 @@ class InProportion:
         mean = float(self.margins[self.place].dense() @ shares)
         votes = int(np.ceil(rows * min(MAX_VOTES_PER_ROW, 1 / max(mean, 1 / MAX_VOTES_PER_ROW))))
         codes = self.votes.simulate_rounded(votes, rng)
-        return np.asfortranarray(codes[systematic(shares[codes[:, self.place]], rows, rng)])
+        return np.asfortranarray(codes[resample_systematically(shares[codes[:, self.place]], rows, rng)])
 
     def proposals(self, allowed: Mapping[int, Mask]) -> Proposals:
         """Return those of votes, weighted."""

@@ -72,7 +72,7 @@ class InParts(Protocol):
         ...
 
 
-def joined(parts: Iterable[Codes], rows: int, columns: int) -> Codes:
+def join_proposals(parts: Iterable[Codes], rows: int, columns: int) -> Codes:
     """Return the codes of all parts, column after column in memory."""
     result, filled = np.empty((0, columns), dtype=np.int32), 0
     for part in parts:

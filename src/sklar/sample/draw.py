@@ -15,7 +15,7 @@ from sklar.model.conditioning import simulate_given
 from sklar.model.linked import LinkedModel
 from sklar.model.margins.margin import heaping_of
 from sklar.model.proportion import in_proportion
-from sklar.model.protocol import Codes, InParts, TableModel, joined
+from sklar.model.protocol import Codes, InParts, TableModel, join_proposals
 from sklar.sample.assemble import assemble
 from sklar.sample.conditions import (
     Condition,
@@ -202,7 +202,7 @@ def _codes(
     """Draw codes of rows; return their effective sample size, too."""
     if rounded and not conditions and isinstance(sampler, InParts):
         parts = _with_progress(sampler.rounded_parts(rows, rng), report)
-        return joined(parts, rows, len(sampler.margins)), float(rows)
+        return join_proposals(parts, rows, len(sampler.margins)), float(rows)
     if conditions:
         found = simulate_given(sampler, rows, wanted_shares(schema, conditions, heaping_of(sampler.margins)), rng)
     else:

@@ -37,7 +37,7 @@ class Work:
     @property
     def typed(self) -> tuple[str, ...]:
         """The commands as typed at a terminal."""
-        return tuple(typed(words) for words in self.commands)
+        return tuple(quote_typed(words) for words in self.commands)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +81,12 @@ class Lines:
     python: Sequence[str] = field(default_factory=tuple[str, ...])
 
 
-def typed(words: Sequence[str]) -> str:
+def quote_typed(words: Sequence[str]) -> str:
     """Return a command as typed at a terminal."""
     return shlex.join(["sklar", *words])
 
 
-def exact(number: float) -> str:
+def format_exact(number: float) -> str:
     """Return a number as text without rounding: the requested amount is charged."""
     return repr(number).removesuffix(".0")
 
@@ -111,7 +111,7 @@ def plan(entry: TableEntry, epsilons: Sequence[float], unit: tuple[str, int], fi
     Args:
         unit: What is protected, "rows" or "persons", and a guess at their number.
     """
-    wanted = ",".join(exact(one) for one in epsilons)
+    wanted = ",".join(format_exact(one) for one in epsilons)
     check = ("schema", "check", entry.schema, entry.source, "--audit", *reading(entry))
     words = ["plan", entry.schema, "-e", wanted, f"--{unit[0]}", str(unit[1]), *_settings(fit, plan=True)]
     return Work(kind="plan", label="checking and planning", commands=(check, tuple(words)))
@@ -120,7 +120,7 @@ def plan(entry: TableEntry, epsilons: Sequence[float], unit: tuple[str, int], fi
 def fit(entry: TableEntry, model: int, settings: FitForm) -> Work:
     """Fit, write the public report and draw a few synthetic rows."""
     name = entry.model(model)
-    words = ["fit", entry.source, "-s", entry.schema, "-e", exact(settings.epsilon), *_settings(settings)]
+    words = ["fit", entry.source, "-s", entry.schema, "-e", format_exact(settings.epsilon), *_settings(settings)]
     words += ["--ledger", entry.ledger, *reading(entry), "-o", f"{name}.sklar"]
     page, rows = f"{name}.public.html", f"{name}.sample-1.{'sqlite' if settings.linked else 'csv'}"
     look = ("report", f"{name}.sklar", "-o", page)
@@ -195,11 +195,11 @@ def release(entry: TableEntry, model: int, settings: ReleaseForm) -> Work:
 
 
 def _settings(settings: FitForm, plan: bool = False) -> list[str]:
-    words = ["--delta", exact(settings.delta)]
+    words = ["--delta", format_exact(settings.delta)]
     words += ["--method", settings.method] if settings.method else []
     words += ["--target", settings.target] if settings.target else []
     words += ["--rows-per-person", str(settings.rows_per_person)] if settings.rows_per_person != 1 else []
-    return words + (["--check-share", exact(settings.check_share)] if settings.check_share and not plan else [])
+    return words + (["--check-share", format_exact(settings.check_share)] if settings.check_share and not plan else [])
 
 
 def read_in_python(entry: TableEntry) -> str:
@@ -217,8 +217,8 @@ def fit_in_python(entry: TableEntry, name: str, settings: FitForm) -> list[str]:
     words = "".join(f", {key}={value!r}" for key, value in more.items() if value)
     return [
         "import sklar",
-        f"model = sklar.fit({entry.source!r}, {entry.schema!r}, epsilon={exact(settings.epsilon)}, "
-        f"delta={exact(settings.delta)}, ledger={entry.ledger!r}{words}{read_in_python(entry)})",
+        f"model = sklar.fit({entry.source!r}, {entry.schema!r}, epsilon={format_exact(settings.epsilon)}, "
+        f"delta={format_exact(settings.delta)}, ledger={entry.ledger!r}{words}{read_in_python(entry)})",
         f'model.save("{name}.sklar")',
         f'model.report("{name}.public.html")',
         f'model.write_rows("{name}.sample-1.csv", {PREVIEW_ROWS}, seed=1)',

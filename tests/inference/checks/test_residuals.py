@@ -9,7 +9,7 @@ from sklar.accounting.noise import Noise, NoiseKind
 from sklar.arrays import Floats
 from sklar.inference.checks.residuals import compute_residuals, reject_by_holm
 from sklar.inference.columns import RowCount
-from sklar.model.pairs.interactions import centred
+from sklar.model.pairs.interactions import centre
 from sklar.release.counts import Counts, Interaction
 from sklar.release.measurements import Measurement
 from sklar.sample.rng import generator
@@ -24,7 +24,7 @@ def released(share: Floats, rng: np.random.Generator, *, interaction: bool = Fal
     query = (Interaction if interaction else Counts)(
         columns=("a", "b"), partitions=tuple(np.arange(k) for k in share.shape)
     )
-    values = (centred(counts) if interaction else counts) + rng.normal(0.0, SIGMA, share.shape)
+    values = (centre(counts) if interaction else counts) + rng.normal(0.0, SIGMA, share.shape)
     return Measurement(query=query, values=values, noise=Noise(kind="gaussian", scale=SIGMA), label="pairs")
 
 

@@ -14,7 +14,7 @@ from sklar.model.latent.indirect import (
     on_sphere,
     simulate_scores,
 )
-from sklar.model.latent.normals import class_normals, symmetric
+from sklar.model.latent.normals import class_normals, make_symmetric
 from sklar.model.latent.scores import value_latent
 from sklar.model.latent.target import NO_BASIS, class_basis, target_classes
 from sklar.model.margins.margin import margin_from_dense
@@ -53,8 +53,8 @@ def basis():
 def test_parameters_are_recovered_from_exact_sums(basis):
     latents = make_latents()
     shifts = np.array([[0.5, -0.3, 0.2, 0.4]])
-    pooled = np.eye(4) + symmetric(np.array([0.3, -0.2, 0.1, 0.5, 0.0, 0.2]), 4)
-    differences = symmetric(np.array([0.2, 0.0, 0.0, -0.2, 0.0, 0.1]), 4)[None]
+    pooled = np.eye(4) + make_symmetric(np.array([0.3, -0.2, 0.1, 0.5, 0.0, 0.2]), 4)
+    differences = make_symmetric(np.array([0.2, 0.0, 0.0, -0.2, 0.0, 0.1]), 4)[None]
     truth = class_normals(SHARE, basis.scores, shifts, pooled, differences)
     star, pairs, class_pairs = released(truth, basis, SHARE, latents)
     moments = Moments(
@@ -101,7 +101,7 @@ def test_no_latents_and_no_sums_are_fine():
 @pytest.mark.slow
 def test_correlations_carry_little_noise_of_the_simulation():
     latents = [value_latent(j, margin_from_dense("x", np.full(300, 1 / 300)), None) for j in range(4)]
-    corr = np.eye(4) + symmetric(np.array([0.3, -0.2, 0.1, 0.5, 0.0, 0.2]), 4)
+    corr = np.eye(4) + make_symmetric(np.array([0.3, -0.2, 0.1, 0.5, 0.0, 0.2]), 4)
     z = np.random.default_rng(4).multivariate_normal(np.zeros(4), corr, 2_000_000)
     pairs = Moment(mean=(on_sphere(z).T @ on_sphere(z) / len(z))[UPPER], variance=1e-8)
     errors = [

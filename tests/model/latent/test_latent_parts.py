@@ -8,11 +8,11 @@ from scipy.special import ndtri
 
 from sklar.model.latent.normals import (
     class_normals,
+    make_symmetric,
     nearby_correlation,
     shrink_factors,
     shrink_normal,
     shrink_spike_slab,
-    symmetric,
 )
 from sklar.model.latent.scores import null_latent, place_scores, score_lookup, value_latent
 from sklar.model.latent.target import (
@@ -145,17 +145,17 @@ def test_factors_above_the_noise_survive():
     loading = rng.uniform(0.5, 0.8, 30)
     truth = np.outer(loading, loading)
     np.fill_diagonal(truth, 0)
-    noisy = truth + symmetric(rng.normal(0, 0.2, 30 * 29 // 2), 30)
+    noisy = truth + make_symmetric(rng.normal(0, 0.2, 30 * 29 // 2), 30)
     error = np.linalg.norm(shrink_factors(noisy, 0.04, np.ones((30, 30))) - truth)
     assert error < 0.5 * np.linalg.norm(noisy - truth)
-    noise = symmetric(rng.normal(0, 0.2, 30 * 29 // 2), 30)
+    noise = make_symmetric(rng.normal(0, 0.2, 30 * 29 // 2), 30)
     assert np.linalg.norm(shrink_factors(noise, 0.04, np.ones((30, 30)))) < 0.3 * np.linalg.norm(noise)
 
 
 def test_nearby_correlation_repairs_and_leaves_good_ones_alone():
     good = np.array([[1, 0.5], [0.5, 1]])
     np.testing.assert_array_equal(nearby_correlation(good), good)
-    bad = symmetric(np.random.default_rng(0).uniform(-1, 1, 45), 10) + np.eye(10)
+    bad = make_symmetric(np.random.default_rng(0).uniform(-1, 1, 45), 10) + np.eye(10)
     fixed = nearby_correlation(bad)
     np.testing.assert_allclose(np.diag(fixed), 1)
     assert np.linalg.eigvalsh(fixed)[0] > 0.005

@@ -17,7 +17,7 @@ from sklar.model.margins.likelihood import (
     seen_alone,
     with_sampling,
 )
-from sklar.model.margins.prior import smooth
+from sklar.model.margins.prior import make_smoothness_prior
 from sklar.model.margins.transforms import clip_and_normalize, project_to_simplex
 
 
@@ -31,7 +31,7 @@ def positions(k: int) -> np.ndarray:
 def test_the_normalizer_of_a_prior_is_its_log_determinant(order: int):
     chained = np.ones(30, bool)
     chained[[0, 11]] = False
-    prior = smooth(positions(30), chained, order)
+    prior = make_smoothness_prior(positions(30), chained, order)
     strength = 7.0
     expected = np.linalg.slogdet(strength * prior.penalty + prior.fixed)[1]
     assert len(prior.terms) * np.log(strength) + prior.log_norm == pytest.approx(expected, abs=1e-4)
@@ -42,7 +42,7 @@ def test_a_stiff_prior_of_order_three_leaves_gaussian_densities_free():
     x[15] = (x[14] + x[16]) / 2
     wide = np.arange(30.0)  # spacing above the floor, so polynomials are free exactly
     for order in (1, 2, 3):
-        prior = smooth(wide, np.ones(30, bool), order)
+        prior = make_smoothness_prior(wide, np.ones(30, bool), order)
         for degree in range(order):
             assert np.abs(prior.terms @ wide**degree).max() < 1e-8 * np.abs(prior.terms).max() * 30.0**degree
         assert np.abs(prior.terms @ wide**order).max() > 1e-3
@@ -63,7 +63,7 @@ def objective(likelihood: Likelihood, prior_of, theta: np.ndarray) -> float:
 
 @pytest.mark.parametrize("heavy", [False, True])
 def test_nothing_near_the_mode_is_more_plausible(heavy: bool):
-    likelihood, structure = problem(24), smooth(np.arange(24.0), np.ones(24, bool), 1, heavy)
+    likelihood, structure = problem(24), make_smoothness_prior(np.arange(24.0), np.ones(24, bool), 1, heavy)
 
     def prior_of(theta: np.ndarray) -> float:
         term = structure.terms @ theta
@@ -81,7 +81,7 @@ def test_nothing_near_the_mode_is_more_plausible(heavy: bool):
 @pytest.mark.parametrize("heavy", [False, True])
 def test_the_evidence_is_the_integral_of_the_posterior(heavy: bool):
     """On three well-measured cells Laplace is nearly exact; the integral is taken by importance sampling."""
-    likelihood, structure = problem(3, sigma=10.0), smooth(np.arange(3.0), np.ones(3, bool), 1, heavy)
+    likelihood, structure = problem(3, sigma=10.0), make_smoothness_prior(np.arange(3.0), np.ones(3, bool), 1, heavy)
     strength = 2.0
     found = find_mode(likelihood, structure, strength, np.zeros(3))
     counts = np.exp(likelihood.log_base + found.theta)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklar.model.margins.bins import lay_out_column, with_unit, with_weights
+from sklar.model.margins.bins import lay_out_column, weight_layout, with_unit
 from sklar.model.margins.fit import spread
 from sklar.model.margins.heaping import Rounding, find_heaping, find_rounding
 from sklar.model.margins.margin import Margin
@@ -86,7 +86,7 @@ def test_a_heavy_value_with_a_cell_of_its_own_is_no_heap_elsewhere():
 
 def rounded_flat(column: Integer | Real, rounding: Rounding, cells: int = 16) -> Margin:
     """The even margin over cells of equal weight, as numbers that are so rounded fill it."""
-    layout = with_weights(lay_out_column(column), rounding.weights(column.grid))
+    layout = weight_layout(lay_out_column(column), rounding.weights(column.grid))
     null, cell = [cells] * column.nullable, np.minimum(np.cumsum(layout.width) * cells, cells - 1).astype(np.int64)
     mass = np.bincount(cell, layout.width) * (0.95 if column.nullable else 1.0)
     return rounding.on(spread("x", layout, np.array([*cell, *null]), np.append(mass, [0.05] * column.nullable)))

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sklar.model.margins.bins import (
     BinLayout,
-    anchors,
     cell_starts,
+    find_anchors,
     finer_lookup,
     first_lookup,
     heavy_values,
@@ -159,7 +159,7 @@ def test_a_heavy_value_stands_for_all_codes_that_are_counted_with_it():
 
 @given(COLUMNS, st.integers(0, 3))
 def test_a_code_goes_with_the_number_that_its_draws_become(column: Real, digits: int):
-    anchor, grid = anchors(column, digits), column.grid
+    anchor, grid = find_anchors(column, digits), column.grid
     assert np.array_equal(anchor[anchor], anchor)
     assert np.array_equal(anchor[grid.is_atom], np.flatnonzero(grid.is_atom))
     if np.array_equal(anchor, np.arange(grid.cells)):
@@ -189,7 +189,7 @@ def test_no_bin_cuts_through_a_number(column: Real, digits: int, seed: int):
 def test_declared_digits_are_known_before_anything_is_counted():
     declared, plain = Real(0, 180, decimals=0), Real(0, 180)
     layout = lay_out_column(declared)
-    assert np.array_equal(layout.anchor, anchors(plain, 0)) and len(np.unique(layout.anchor)) == 181
+    assert np.array_equal(layout.anchor, find_anchors(plain, 0)) and len(np.unique(layout.anchor)) == 181
     assert np.array_equal(lay_out_column(plain).anchor, np.arange(plain.value_cells))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from sklar.model.kernels import lead, pick
+from sklar.model.kernels import find_two_best_groups, pick_best_group
 from sklar.model.margins.margin import margin_from_dense
 from sklar.model.onehot.decoding import Decoding, fit_offsets, score_weights
 from sklar.model.onehot.fit import fit_onehot, latent_correlations, plain_correlations
@@ -18,10 +18,10 @@ def test_kernels_agree_with_argmax():
     scores, offsets = rng.normal(size=(7, 3_001)).astype(np.float32), rng.normal(size=7).astype(np.float32)
     sums = scores + offsets[:, None]
     out = np.empty(3_001, dtype=np.int32)
-    pick(scores, offsets, out)
+    pick_best_group(scores, offsets, out)
     np.testing.assert_array_equal(out, sums.argmax(axis=0))
     first, second, gap = np.empty(3_001, np.int32), np.empty(3_001, np.int32), np.empty(3_001, np.float32)
-    lead(scores, offsets, first, second, gap)
+    find_two_best_groups(scores, offsets, first, second, gap)
     order = np.argsort(-sums, axis=0, kind="stable")
     np.testing.assert_array_equal(first, order[0])
     np.testing.assert_array_equal(second, order[1])

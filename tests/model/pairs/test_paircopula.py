@@ -5,7 +5,14 @@ import pytest
 import pyvinecopulib as pv
 
 from sklar.model.axis import interval_of
-from sklar.model.pairs.copula import GaussianPair, IndependentPair, checkerboard, fit_margins, kendall_tau, tabulate
+from sklar.model.pairs.copula import (
+    GaussianPair,
+    IndependentPair,
+    fit_margins,
+    kendall_tau,
+    make_checkerboard,
+    tabulate,
+)
 from sklar.model.pairs.families import cell_masses
 from sklar.model.pairs.parametric import FAMILIES, MAX_PARAMETER, STUDENT_DF, ParametricPair
 
@@ -16,7 +23,7 @@ U, V, P = RNG.uniform(0.02, 0.98, (3, 400))
 def random_board():
     edges1 = np.concatenate([[0.0], np.sort(RNG.uniform(0.05, 0.95, 5)), [1.0]])
     edges2 = np.concatenate([[0.0], np.sort(RNG.uniform(0.05, 0.95, 3)), [1.0]])
-    return checkerboard(edges1, edges2, RNG.gamma(1.0, size=(6, 4)))
+    return make_checkerboard(edges1, edges2, RNG.gamma(1.0, size=(6, 4)))
 
 
 class Board:
@@ -115,7 +122,7 @@ def test_parameters_of_joe_pass_smoothly_through_two():
 @pytest.mark.parametrize("member", list(members()), ids=lambda m: f"{m.family}-{m.rotation}-{m.tau}")
 def test_tabulated_families_agree_with_pyvinecopulib(member):
     grid = np.linspace(0, 1, 65)
-    board = checkerboard(grid, grid, cell_masses(member, grid, grid))
+    board = make_checkerboard(grid, grid, cell_masses(member, grid, grid))
     assert np.isclose(kendall_tau(board), member.tau, atol=0.02)
     ours, theirs = tabulate(board), Member(member)
     assert np.abs(ours.hfunc1(U, V) - theirs.hfunc1(U, V)).mean() < 0.006

@@ -5,10 +5,10 @@ import pytest
 
 from sklar.model.axis import interval_of
 from sklar.model.codec import ArrayPool, decode, encode
-from sklar.model.pairs.copula import ClassPairs, GaussianPair, checkerboard
+from sklar.model.pairs.copula import ClassPairs, GaussianPair, make_checkerboard
 from sklar.model.vine.calibration import NO_TILT
 from sklar.model.vine.deeper import ClassTables, grow
-from sklar.model.vine.model import strength
+from sklar.model.vine.model import measure_strength
 from sklar.model.vine.sampling import draw_levels, simulate_vine, transform, vine_proposals
 from sklar.model.vine.vine import Edge, Vine, sampling_order
 from tests.model.pairs.measured import pair_table
@@ -30,7 +30,7 @@ def boards():
     """Positive dependence in the first class, negative in the second, on grids of their own."""
     odd = np.array([0.0, 0.3, 0.45, 1.0])
     table = np.eye(3) + 0.2
-    pairs = checkerboard(np.array([0.0, 0.2, 0.6, 1.0]), odd, table), checkerboard(odd, odd, table[::-1])
+    pairs = make_checkerboard(np.array([0.0, 0.2, 0.6, 1.0]), odd, table), make_checkerboard(odd, odd, table[::-1])
     return ClassPairs(column=2, edges=CLASSES, pairs=pairs)
 
 
@@ -79,8 +79,8 @@ def test_classes_that_agree_are_one_pair():
     )
     both = [simulate_vine(vine, 1_000, np.random.default_rng(2)) for vine in (alike, plain)]
     assert np.array_equal(*both)
-    assert strength(gaussians(0.6, 0.6)) == pytest.approx(0.6)
-    assert strength(gaussians(0.5, -0.1)) == pytest.approx(0.7 * 0.5 + 0.3 * 0.1)
+    assert measure_strength(gaussians(0.6, 0.6)) == pytest.approx(0.6)
+    assert measure_strength(gaussians(0.5, -0.1)) == pytest.approx(0.7 * 0.5 + 0.3 * 0.1)
 
 
 def test_a_model_file_keeps_them():

@@ -9,7 +9,7 @@ from sklar.errors import UsageError
 from sklar.model.axis import lay_out
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.copula import GaussianPair
-from sklar.model.pairs.interactions import centred, with_margins
+from sklar.model.pairs.interactions import centre, with_margins
 from sklar.model.vine.calibration import Calibration, Partition, SoftTable
 from sklar.model.vine.intervals import NOISE_ONLY, PROMISED, count_interval, released_interval
 from sklar.model.vine.model import VineFacts, VineModel
@@ -119,7 +119,7 @@ def test_senseless_coverage_is_refused(coverage):
 def interaction_model(rng, histograms=True):
     """The pair known by its interactions with noise, margins by histograms with noise of their own."""
     model = make_model(np.zeros((3, 4)))
-    interactions = centred(TRUTH + rng.normal(0, SIGMA, (3, 4)))
+    interactions = centre(TRUTH + rng.normal(0, SIGMA, (3, 4)))
     masses = TRUTH.sum(axis=1) / ROWS, TRUTH.sum(axis=0) / ROWS
     wrong = tuple(mass[::-1] for mass in masses)  # what was put in for the margins is not what the promise rests on
     pair = replace(

@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from sklar.model.conditioning import systematic
-from sklar.model.vine.rounding import proposals, round_rows
+from sklar.model.conditioning import resample_systematically
+from sklar.model.vine.rounding import count_proposals, round_rows
 
 RNG = np.random.default_rng(0)
 
 
 def test_systematic_counts_are_floor_or_ceiling():
     weights = RNG.random(500)
-    counts = np.bincount(systematic(weights, 2_000, np.random.default_rng(1)), minlength=500)
+    counts = np.bincount(resample_systematically(weights, 2_000, np.random.default_rng(1)), minlength=500)
     expected = 2_000 * weights / weights.sum()
     assert counts.sum() == 2_000
     assert np.all(np.abs(counts - expected) < 1.0 + 1e-9)
@@ -29,8 +29,8 @@ def test_rounding_lowers_the_error_of_all_tables():
             total += np.sum((np.bincount(cells[chosen, k], minlength=size) - target) ** 2 / (target + 4))
         return total
 
-    rounded = round_rows(cells, [12, 30], weights, rows, proposals(rows, rows), np.random.default_rng(2))
-    plain = systematic(weights, rows, np.random.default_rng(2))
+    rounded = round_rows(cells, [12, 30], weights, rows, count_proposals(rows, rows), np.random.default_rng(2))
+    plain = resample_systematically(weights, rows, np.random.default_rng(2))
     assert len(rounded) == rows
     assert error(rounded) < 0.1 * error(plain)
 
@@ -47,8 +47,8 @@ def test_same_seed_same_rows():
 
 
 def test_effort_is_bounded_for_large_samples_and_raised_for_small_ones():
-    assert proposals(20_000, 20_000) == 480_000
-    assert sum(proposals(40_000, 1_000_000) for _ in range(25)) <= 3_000_000
-    assert proposals(1_000, 1_000) == 300_000
-    assert proposals(10, 10) == 4_000
-    assert proposals(0, 0) == 0
+    assert count_proposals(20_000, 20_000) == 480_000
+    assert sum(count_proposals(40_000, 1_000_000) for _ in range(25)) <= 3_000_000
+    assert count_proposals(1_000, 1_000) == 300_000
+    assert count_proposals(10, 10) == 4_000
+    assert count_proposals(0, 0) == 0

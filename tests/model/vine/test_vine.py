@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from sklar.model.pairs.copula import GaussianPair, IndependentPair
 from sklar.model.vine.sampling import draw_levels, simulate_vine, transform
-from sklar.model.vine.vine import Edge, Vine, candidates, sampling_order
+from sklar.model.vine.vine import Edge, Vine, list_candidate_edges, sampling_order
 
 
 def edge(first, second, given=(), corr=0.0):
@@ -24,7 +24,7 @@ def random_vine(size, depth, rng, corr=0.5):
     from sklar.model.vine.vine import maximum_spanning_tree
 
     while len(trees) < min(depth, size - 1):
-        allowed = list(candidates(trees[-1]))
+        allowed = list(list_candidate_edges(trees[-1]))
         kept = maximum_spanning_tree(len(trees[-1]), [(c.left, c.right) for c in allowed], rng.random(len(allowed)))
         trees.append(
             tuple(edge(allowed[i].first, allowed[i].second, allowed[i].given, rng.uniform(-corr, corr)) for i in kept)
@@ -34,7 +34,7 @@ def random_vine(size, depth, rng, corr=0.5):
 
 def test_candidates_satisfy_proximity():
     tree = (edge(0, 1), edge(1, 2), edge(2, 3))
-    found = {(c.first, c.second, c.given) for c in candidates(tree)}
+    found = {(c.first, c.second, c.given) for c in list_candidate_edges(tree)}
     assert found == {(0, 2, (1,)), (1, 3, (2,))}
 
 

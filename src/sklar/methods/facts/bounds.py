@@ -20,6 +20,7 @@ FALSE_ALARM_RATE = 3e-5
 """Probability with which empty cells look occupied somewhere. A false range is a wide one, which ruins the column; at
 1e-3 one column in 300 came out more than 30 times too wide, at 3e-5 one in 800."""
 RUN_WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
+"""Numbers of neighbouring cells that are added up when occupied ones are sought."""
 NEXT_STDS, NEXT_WIDTHS = 2.5, (1, 2, 3)
 """Cells right beside the occupied ones are likely tails of them: their sum has a lower threshold. Wider runs would
 reach over decades by chance."""
@@ -284,13 +285,13 @@ def with_bounds(column: Numeric, search: Search, found: FoundRange | None, *, ke
 
     Bounds that were searched within stated ones rest on those: they are `assumed`.
     """
-    bounded = unbounded(column, search) if found is None else _between(column, search, found.lower, found.upper)
+    bounded = remove_bounds(column, search) if found is None else _between(column, search, found.lower, found.upper)
     if bounded.faults():  # a small step does not go with a range this wide
-        bounded = unbounded(column, search)
+        bounded = remove_bounds(column, search)
     return _marked(bounded, "assumed" if keep_listed else "public" if found is None else "measured")
 
 
-def unbounded(column: Numeric, search: Search) -> Numeric:
+def remove_bounds(column: Numeric, search: Search) -> Numeric:
     """Return the column over the widest public range that it can have: a small step does not go with the widest of
     all."""
     ranges = ((search.bottoms[first], search.tops[-1 - first]) for first in range(search.cells // 2 + 1))
@@ -385,7 +386,9 @@ def _widened(column: Numeric, bounds: dict[str, Any]) -> dict[str, Any]:
 
 MANTISSAS = ("1", "1.5", "2", "3", "5", "7")
 SMALLEST_POWER, LARGEST_POWER = -9, 15
+"""Powers of ten between which the ends of numbers are sought."""
 FIRST_YEAR, LAST_YEAR = 1800, 2199
+"""Years between which the ends of dates are sought."""
 YEARS_PER_CELL = ((1900, 20), (2000, 10), (2010, 5), (2040, 1))
 """Years per cell before each of these years; ten after the last. Dates of birth are spread over a century."""
 MAX_YEARS = 540

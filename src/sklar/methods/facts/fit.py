@@ -36,8 +36,8 @@ from sklar.methods.facts.bounds import (
     Numeric,
     Search,
     find_range,
+    remove_bounds,
     search_cells,
-    unbounded,
     with_bounds,
 )
 from sklar.methods.facts.common_words import COMMON_WORDS
@@ -99,7 +99,7 @@ def _unstated(column: Column) -> Column:
         words = (0, 1) if column.integer_labels else (ANY_LABEL, NOTHING_FOUND[0])
         return replace(column, values=tuple(word for word in words if word != column.other)[:1])
     if isinstance(column, Numeric) and {"lower", "upper"} & marked:
-        return unbounded(column, search_cells(column))
+        return remove_bounds(column, search_cells(column))
     return column
 
 

@@ -167,7 +167,7 @@ def estimate_kinds(evidence: Evidence[KindsOptions]) -> FoundKinds:
             f"Only finding that was charged, {KINDS_SHARE:.0%} of the budget"
         )
     schema = _without_many_calendars(evidence.setting.options.marked.with_columns(columns), tuple(columns))
-    signs = {name: _sign_counts(noisy, noise) for name, noisy in counts.items() if _is_plain(columns[name])}
+    signs = {name: _count_signs(noisy, noise) for name, noisy in counts.items() if _is_plain(columns[name])}
     return FoundKinds(schema=schema, notes=tuple(f"{name}: {note}" for name, note in notes.items()), signs=signs)
 
 
@@ -202,7 +202,7 @@ def _is_plain(column: Column) -> bool:
     return column.format is None or column.format == NumberFormat(decimal=",", separator=".").example
 
 
-def _sign_counts(noisy: Mapping[str, int], noise: Noise) -> tuple[int, int, int, float]:
+def _count_signs(noisy: Mapping[str, int], noise: Noise) -> tuple[int, int, int, float]:
     counts = _significant(noisy, noise)
     signed = ("one", "whole", "-whole", *FRACTIONS)
     below, above = (sum(counts[name] for name in signed if name.startswith("-") == minus) for minus in (True, False))

@@ -82,15 +82,15 @@ def listed_facts(schema: Schema) -> dict[str, tuple[Any, ...]]:
 
 def require_payable(schema: Schema) -> None:
     """Refuse, before anything is spent, marks on facts that cannot be measured, or that rules depend on."""
-    faults = [f"column '{name}': {fault}" for name, column in schema.items() for fault in _column_faults(column)]
-    faults += _rule_faults(schema)
+    faults = [f"column '{name}': {fault}" for name, column in schema.items() for fault in _find_column_faults(column)]
+    faults += _find_rule_faults(schema)
     if schema.person is not None and schema.person.parents is not None and must_pay(schema):
         faults.append("facts of two tables with a key cannot be paid for: state them, or pay for those of one alone")
     if faults:
         raise SchemaError(faults)
 
 
-def _column_faults(column: Column) -> list[str]:
+def _find_column_faults(column: Column) -> list[str]:
     if isinstance(column, Unknown):
         return []
     paid = [fact for fact, word in column.sources if word == PAY]
@@ -105,7 +105,7 @@ def _column_faults(column: Column) -> list[str]:
     return faults
 
 
-def _rule_faults(schema: Schema) -> list[str]:
+def _find_rule_faults(schema: Schema) -> list[str]:
     paid = {*bounds_to_pay(schema), *labels_to_pay(schema)}
     unknown = set(unknown_columns(schema))
     return [

@@ -12,7 +12,7 @@ from sklar.methods.evidence import Measure
 from sklar.model.axis import NO_NULLS, Scale, Tops, lay_out
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.grouping import Groups, base_lookup, every_cell, group_cells, groups_from, value_tops
-from sklar.model.pairs.interactions import centred, with_margins
+from sklar.model.pairs.interactions import centre, with_margins
 from sklar.model.pairs.tables import MeasuredTable
 from sklar.release.counts import Counts, Interaction
 from sklar.release.lookups import freeze_partition
@@ -191,22 +191,22 @@ def read_tables(
             MeasuredTable(
                 columns=columns,
                 groups=groups,
-                counts=_whole(one.values, groups, rows) if interaction else one.values,
+                counts=_add_margins(one.values, groups, rows) if interaction else one.values,
                 sigma=one.sigma,
                 content="interaction" if interaction else "counts",
-                tops=_tops(axes, columns, groups),
+                tops=_get_tops(axes, columns, groups),
             )
         )
     return tuple(tables)
 
 
-def _whole(interactions: np.ndarray, groups: Sequence[Groups], rows: float) -> np.ndarray:
+def _add_margins(interactions: np.ndarray, groups: Sequence[Groups], rows: float) -> np.ndarray:
     if len(groups) != 2:
-        return centred(interactions)
+        return centre(interactions)
     return with_margins(interactions, rows, (groups[0].mass, groups[1].mass))
 
 
-def _tops(axes: Sequence[VineAxis], columns: Sequence[int], groups: Sequence[Groups]) -> Tops:
+def _get_tops(axes: Sequence[VineAxis], columns: Sequence[int], groups: Sequence[Groups]) -> Tops:
     if len(columns) != 2:
         return NO_NULLS
     first, second = columns

@@ -10,7 +10,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.methods.vine.axes import VineAxis
-from sklar.model.pairs.interactions import centred
+from sklar.model.pairs.interactions import centre
 from sklar.model.pairs.tables import MeasuredTable
 from sklar.model.posterior import Comparison, estimate_strength
 from sklar.model.significance import critical_deviations
@@ -27,7 +27,7 @@ from sklar.model.vine.calibration import (
     hold_margins,
     noisy_cells,
     prior_strength,
-    untilted,
+    start_without_tilt,
 )
 from sklar.model.vine.pool import pool_size
 from sklar.model.vine.sampling import simulate_vine
@@ -36,6 +36,7 @@ from sklar.model.vine.vine import Vine
 PARTICLES = 2**17
 """Weights are fitted on particles and used on others, so each cell of the tables needs many."""
 MIN_EFFECTIVE_SHARE = 0.15
+"""Least effective number of particles, relative to that under the rules alone: with fewer, tables are trusted less."""
 TARGET_TRUST, FEW_ROWS, MANY_ROWS = 0.3, 3_000, 15_000
 """Part of the prior strength that tables with a declared target get, so that they count more than others, up to
 FEW_ROWS rows, and all of it from MANY_ROWS on: the strength comes from tables of pairs, most of which show little
@@ -43,13 +44,14 @@ dependence, and flattens what few rows show of the target. On 2,700 rows of HMEQ
 .02; on 3,000 of Adult and compas it falls by .01. On all 26,000 of Adult it would cost .005, and 6% of the error of
 pairs."""
 MAX_CALIBRATION_STRENGTH = 1e6
+"""Largest prior strength: beyond it a table has next to no weight."""
 MIN_TOLERANCE_ROWS = 1.0
 """No table is trusted further than to this many rows: with v = MIN_TOLERANCE_ROWS / rows, one row too few in a cell
 moves the log-weight of its rows by one. Noise below that (epsilon 30 and more) would be answered with weights of
 exp(hundreds), which mean nothing on other particles: on Adult with a target at epsilon 100 next to no particle had
 weight, and the AUC was .922 in place of .924. The error of pairs is the same."""
-TRIAL_PARTICLES = 2**14
-TRIAL_SWEEPS = 10
+TRIAL_PARTICLES, TRIAL_SWEEPS = 2**14, 10
+"""Particles and rounds of the trials that find how far tables can be trusted."""
 EARLY_SWEEPS = 50
 """Rounds on the particles of the trials before those on all particles, which then have less far to go, at 8 times the
 time each."""
@@ -161,7 +163,7 @@ def _with_model(draft: Calibration, alone: int, cells: np.ndarray, weights: np.n
             continue
         own = np.bincount(cell, weights, len(table.observed)).astype(np.float64)
         shape = [draft.partitions[part].count for part in table.parts]
-        lower = own - centred(own.reshape(shape)).ravel()
+        lower = own - centre(own.reshape(shape)).ravel()
         tables.append(replace(table, observed=table.observed + lower))
     return tables
 
@@ -208,7 +210,7 @@ def _keep_effective(
     trials.
     """
     some, factor = np.ascontiguousarray(cells[:, :TRIAL_PARTICLES]), 1.0
-    possible = untilted(draft, some).effective
+    possible = start_without_tilt(draft, some).effective
     while True:
         tables = _with_strengths(draft, factor * strengths, rows, start or draft)
         if factor * strengths.max() >= MAX_CALIBRATION_STRENGTH:
@@ -234,11 +236,11 @@ def soft_tables(measured: Sequence[MeasuredTable], rows: float) -> Calibration:
                 partitions[key] = len(listed)
                 listed.append(Partition(column=column, lookup=groups.lookup, count=groups.count))
             parts.append(partitions[key])
-        tables.append(_soft(table, tuple(parts), rows))
+        tables.append(_soften_table(table, tuple(parts), rows))
     return replace(NO_TILT, partitions=tuple(listed), tables=tuple(tables))
 
 
-def _soft(table: MeasuredTable, parts: tuple[int, ...], rows: float) -> SoftTable:
+def _soften_table(table: MeasuredTable, parts: tuple[int, ...], rows: float) -> SoftTable:
     observed = table.counts.ravel().astype(float) / rows
     variance = (table.sigma / rows) ** 2
     empty = None if table.empty is None else table.empty.ravel()

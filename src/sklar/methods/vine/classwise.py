@@ -11,7 +11,7 @@ from sklar.arrays import Floats
 from sklar.methods.vine.axes import VineAxis
 from sklar.methods.vine.tree import fit_tree, independent_edge
 from sklar.model.axis import interval_of
-from sklar.model.pairs.copula import Checkerboard, ClassPairs, checkerboard, fit_margins, kendall_tau
+from sklar.model.pairs.copula import Checkerboard, ClassPairs, fit_margins, kendall_tau, make_checkerboard
 from sklar.model.pairs.posterior import merge_edges
 from sklar.model.pairs.tables import MeasuredTable
 from sklar.model.posterior import GridTable, estimate_on_grid, estimate_strength, margins_of_grid, move_to_tables
@@ -115,7 +115,7 @@ def _link(chain: Vine, target_tables: TargetTables, rows: float, rng: np.random.
         first, last = table.groups
         margins = margins_of_grid(joint.shape, first.mass, last.mass)
         moved = move_to_tables(joint, [replace(seen, variance=strength * seen.variance), *margins])
-        copula = checkerboard(first.edges, last.edges, moved)
+        copula = make_checkerboard(first.edges, last.edges, moved)
         tau = kendall_tau(copula)
         edge = Edge(
             first=table.columns[0], second=target_tables.target, given=(), copula=copula, family="checkerboard", tau=tau
@@ -142,7 +142,9 @@ def _given_class(edge: Edge, star: Mapping[int, Edge], target_tables: TargetTabl
     joint = _class_distribution(
         _refine(edge.copula, cuts[0], cuts[1]), (below[0], below[1]), (cuts[0], cuts[1]), table, rows
     )
-    pairs = tuple(checkerboard(low, high, joint[:, :, c]) for c, (low, high) in enumerate(zip(*below, strict=True)))
+    pairs = tuple(
+        make_checkerboard(low, high, joint[:, :, c]) for c, (low, high) in enumerate(zip(*below, strict=True))
+    )
     copula = ClassPairs(column=target_tables.target, edges=target_tables.edges, pairs=pairs)
     tau = float(np.diff(target_tables.edges) @ [kendall_tau(pair) for pair in pairs])
     return replace(alone, copula=copula, family=f"{edge.family} by class", tau=tau)

@@ -51,10 +51,10 @@ def _request_halves(
 def split_in_halves(pairs: Sequence[MeasuredTable]) -> dict[int, Groups]:
     """Return each column of the pairs cut in two, as evenly as its groups permit."""
     groups = {c: group for table in pairs for c, group in zip(table.columns, table.groups, strict=True)}
-    return {column: half for column, group in groups.items() if (half := _half(group)) is not None}
+    return {column: half for column, group in groups.items() if (half := _split_in_half(group)) is not None}
 
 
-def _half(groups: Groups) -> Groups | None:
+def _split_in_half(groups: Groups) -> Groups | None:
     cut = 1 + int(np.argmin(np.abs(groups.edges[1:-1] - 0.5)))
     at = float(groups.edges[cut])
     if not MIN_HALF_MASS < at < 1 - MIN_HALF_MASS:

@@ -37,7 +37,7 @@ def null_tables(
     known = {t.pair: t.nulls for t in (*pairs, *fine) if t.nulls is not None}
     groups, limit = [_null_groups(axis) for axis in axes], critical_deviations(len(known))
     clear = {pair: one for pair, one in known.items() if one.expected > limit * np.sqrt(one.variance)}
-    return [_two_by_two(pair, (groups[pair[0]], groups[pair[1]]), one, rows) for pair, one in clear.items()]
+    return [_make_two_by_two(pair, (groups[pair[0]], groups[pair[1]]), one, rows) for pair, one in clear.items()]
 
 
 def _read(table: MeasuredTable, rows: float) -> NullExcess | None:
@@ -51,7 +51,9 @@ def _null_groups(axis: VineAxis) -> Groups:
     return Groups(lookup=lookup, edges=np.array([0.0, axis.top, 1.0]))
 
 
-def _two_by_two(pair: tuple[int, int], groups: tuple[Groups, Groups], excess: NullExcess, rows: float) -> MeasuredTable:
+def _make_two_by_two(
+    pair: tuple[int, int], groups: tuple[Groups, Groups], excess: NullExcess, rows: float
+) -> MeasuredTable:
     counts = rows * np.outer(groups[0].mass, groups[1].mass) + excess.expected * np.array([[1.0, -1.0], [-1.0, 1.0]])
     return MeasuredTable(
         columns=pair, groups=groups, counts=counts, sigma=float(np.sqrt(excess.variance)), content="derived"

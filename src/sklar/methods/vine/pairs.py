@@ -24,7 +24,7 @@ from sklar.release.lookups import freeze_partition
 MIN_VALUE_MASS = 0.005
 """A value with less mass than this does not make a column more than two-valued, and need not exceed its noise."""
 ROWS_PER_CELL = 1.5
-"""Standard deviations of noise that a cell of a table holds on average; tables get as many cells as that permits."""
+"""Standard deviations of noise that a cell of a table holds on average, which limits its number of cells."""
 
 
 NO_GROUP_LIMIT = 0
@@ -133,10 +133,15 @@ PAIRS, CHOICE = "pairs", "choose pairs"
 MAX_PAIRS = 780
 """Up to this many pairs (40 columns) every pair is measured, and it is also the most that are ever measured."""
 PAIRS_PER_COLUMN = 6
+"""Pairs of columns that are measured for each column, where not all of them are: each vine needs one a column."""
 CANDIDATE_COLUMNS = 200
+"""Columns that may depend on others, those with most variety first: distances of their pairs are released at once."""
 CHOICE_SHARE = 0.15
+"""Part of the budget of pairs by which they are chosen, where not all of them are measured."""
 CHOICE_GROUPS = 5
+"""Groups of each column in the tables by which pairs are chosen."""
 USEFUL_GROUPS = 5.0
+"""Pairs are left out until the tables of the others support this number of groups a side."""
 
 
 def chooses_pairs(columns: int) -> bool:

@@ -253,7 +253,7 @@ def request_planned(
     weights: Mapping[Columns, float], reserve: Allowance, unit: Unit, *, interactions: bool,
 ) -> Measure | None:  # fmt: skip
     """Ask for the tables that the distances lead to: triples as counts, pairs again as they were measured before."""
-    moved = np.array([_moved(one, unit, interactions=interactions) for one in candidates])
+    moved = np.array([_compute_squared_sensitivity(one, unit, interactions=interactions) for one in candidates])
     distances = shrink_distances(measured.values.astype(np.float64), measured.sigma, candidates)
     counts, pairs = [], []
     for number, share in split_reserve(candidates, distances, moved, weights, reserve.amount):
@@ -265,7 +265,7 @@ def request_planned(
     return Measure(label=PLANNED, requests=requests) if requests else None
 
 
-def _moved(one: CandidateTable, unit: Unit, *, interactions: bool) -> float:
+def _compute_squared_sensitivity(one: CandidateTable, unit: Unit, *, interactions: bool) -> float:
     """Return the squared L2 sensitivity of a candidate as it would be measured."""
     if one.level or not interactions:
         return unit.l2**2
@@ -310,14 +310,14 @@ def split_reserve(
     low, high = 1e-12, 1e12  # price per rho at which all, and none, of the tables are bought
     for _ in range(100):
         price = math.sqrt(low * high)
-        chosen, spent = _buy(gains - price * budgets, candidates, sets, budgets)
+        chosen, spent = _choose_affordable(gains - price * budgets, candidates, sets, budgets)
         low, high = (price, high) if sum(spent) > reserve else (low, price)
-    chosen, spent = _buy(gains - high * budgets, candidates, sets, budgets)
+    chosen, spent = _choose_affordable(gains - high * budgets, candidates, sets, budgets)
     total = sum(spent)
     return [(number, cost / total) for number, cost in zip(chosen, spent, strict=True)]
 
 
-def _buy(
+def _choose_affordable(
     net: Floats, candidates: Sequence[CandidateTable], sets: Mapping[Columns, Sequence[int]], budgets: Floats
 ) -> tuple[list[int], list[float]]:
     """Return the best table of each set of columns whose gain exceeds its price, and what is spent on each."""

@@ -17,7 +17,12 @@ from sklar.model.pairs.copula import fit_margins
 from sklar.model.pairs.grouping import Groups, base_lookup, value_tops
 from sklar.model.pairs.interactions import noisy_dimensions, with_margins
 from sklar.model.pairs.tables import MeasuredTable
-from sklar.model.prior_comparison import PriorComparison, beyond_noise, share_spread, shrink_to_prior
+from sklar.model.prior_comparison import (
+    PriorComparison,
+    compute_extra_variance,
+    compute_share_variance,
+    shrink_to_prior,
+)
 from sklar.schema.prior import PublicPrior
 
 PRIOR_GROUPS = 12
@@ -163,7 +168,9 @@ class PriorTables:
 
     def _table(self, pair: Pair, groups: tuple[Groups, Groups], shares: Floats, phi: float) -> MeasuredTable:
         whole = fit_margins(shares, self.masses(pair[0], groups[0]), self.masses(pair[1], groups[1]))
-        sigma = self.rows * float(np.sqrt(np.mean(beyond_noise(phi, share_spread(whole, self.prior.rows)))))
+        sigma = self.rows * float(
+            np.sqrt(np.mean(compute_extra_variance(phi, compute_share_variance(whole, self.prior.rows))))
+        )
         tops = value_tops(groups, (self.axes[pair[0]].top, self.axes[pair[1]].top))
         return MeasuredTable(
             columns=pair, groups=groups, counts=self.rows * whole, sigma=sigma, content="derived", tops=tops
@@ -202,7 +209,7 @@ def pool_margins(tables: Sequence[MeasuredTable], rows: float) -> dict[int, tupl
         weights = np.array([1 / variance for *_, variance in several])
         mean = np.average([shares for _, shares, _ in several], axis=0, weights=weights)
         mass = several[0][0].mass
-        spread = share_spread(mass, rows)
+        spread = compute_share_variance(mass, rows)
         compared.append(PriorComparison(observed=mean, expected=mass, variance=1 / float(weights.sum()), spread=spread))
     shrunk = shrink_to_prior(compared, MIN_PHI / rows)
     positive = [np.maximum(one.mean, LEAST_SHARE) for one in shrunk]

@@ -160,17 +160,17 @@ def outline_vine(
         lines.append(Outline(label="correlations", tables=1, cells=cells, noise=noise, resolution=PAIRS_RESOLUTION))
     lines += outline_margins(schema, stages.margins, unit)
     if columns > 1:
-        lines.append(_pairs(stages, unit, rows, columns, most_groups(schema, options)))
-        lines.append(_square("tree one", columns - 1, stages.tree, unit, rows, MAX_FINE_GROUPS))
+        lines.append(_outline_pairs(stages, unit, rows, columns, most_groups(schema, options)))
+        lines.append(_outline_square("tree one", columns - 1, stages.tree, unit, rows, MAX_FINE_GROUPS))
     if stages.planned is not None:
         lines += stages.planned.outline(rows, unit)
     if stages.target is not None and columns > 1:
-        lines.append(_square("tables with the target", columns - 1, stages.target, unit, rows, MAX_FINE_GROUPS))
+        lines.append(_outline_square("tables with the target", columns - 1, stages.target, unit, rows, MAX_FINE_GROUPS))
     if stages.halves is not None:
         lines.append(_halves("halves with the target", math.comb(columns - 1, 2), stages.halves, unit))
     if stages.triples is not None and columns > 2:
         triples = max(pairs_to_measure(columns - 1), 1)
-        lines.append(_square("triples with the target", triples, stages.triples, unit, rows, TRIPLE_GROUPS))
+        lines.append(_outline_square("triples with the target", triples, stages.triples, unit, rows, TRIPLE_GROUPS))
     return tuple(lines)
 
 
@@ -188,12 +188,12 @@ def most_groups(schema: Schema, options: VineOptions) -> int:
     return max(ordered if column.numeric else min(nominal, column.size) for column in columns)
 
 
-def _pairs(stages: Stages, unit: Unit, rows: int, columns: int, most: int) -> Outline:
+def _outline_pairs(stages: Stages, unit: Unit, rows: int, columns: int, most: int) -> Outline:
     allowance, tables = stages.pairs, pairs_to_measure(columns - stages.links_target)
     if chooses_pairs(columns):
         tables = affordable_pairs(allowance, unit, rows, tables)
         allowance = allowance.part(1 - CHOICE_SHARE)
-    counted = _square("pairs", tables, allowance, unit, rows, most)
+    counted = _outline_square("pairs", tables, allowance, unit, rows, most)
     if not stages.interactions:
         return counted
     groups = math.isqrt(counted.cells)
@@ -201,7 +201,7 @@ def _pairs(stages: Stages, unit: Unit, rows: int, columns: int, most: int) -> Ou
     return replace(counted, noise=noise, resolution=1 / counted.cells)
 
 
-def _square(label: str, tables: int, allowance: Allowance, unit: Unit, rows: int, most: int) -> Outline:
+def _outline_square(label: str, tables: int, allowance: Allowance, unit: Unit, rows: int, most: int) -> Outline:
     noise: Noise = allowance.noise(unit, tables=tables)
     groups = int(np.clip(supported_groups(rows, noise.std), 2, most))
     return Outline(label=label, tables=tables, cells=groups**2, noise=noise)

@@ -25,7 +25,8 @@ from sklar.schema.table import Schema
 
 CORRELATIONS = "correlations"
 """Label of the step."""
-LEAST_SHARE, MOST_SHARE = 0.05, 0.15
+MIN_SHARE, MAX_SHARE = 0.05, 0.15
+"""Least and largest part of the budget for sums of scores, if all columns have scores."""
 FULL_RESOLUTION = 10.0
 """Groups a side with which tables measure dependence well; the fewer they have, the more the sums add."""
 NEGLIGIBLE_NOISE_SHARE = 0.3
@@ -63,7 +64,7 @@ def sums_share(schema: Schema, options: VineOptions, resolution: float, rows: fl
         return options.sums
     if correlation_error_of_tables(resolution) < NEGLIGIBLE_NOISE_SHARE / np.sqrt(max(rows, 1.0)):
         return 0.0
-    share = np.clip(LEAST_SHARE * (FULL_RESOLUTION / max(resolution, 1e-9)) ** 2, LEAST_SHARE, MOST_SHARE)
+    share = np.clip(MIN_SHARE * (FULL_RESOLUTION / max(resolution, 1e-9)) ** 2, MIN_SHARE, MAX_SHARE)
     return float(share * scored)
 
 
@@ -81,7 +82,7 @@ def request_correlations(
 
     The scores are those of the released margins of values; a null in an ordered column scores 0.
     """
-    scored = _scored(setting.schema, axes)
+    scored = _list_scored_columns(setting.schema, axes)
     if len(scored) < 2:
         return None
     lookups = [
@@ -98,7 +99,7 @@ def estimate_correlations(
     moment = read_moment(measured, rows)
     if moment is None:
         return {}
-    scored = _scored(schema, axes)
+    scored = _list_scored_columns(schema, axes)
     latents = [_values(j, axes[j]) for j in scored]
     corr, spread = fit_correlations(latents, np.array([axes[j].top for j in scored]), moment, rng)
     return {
@@ -107,7 +108,7 @@ def estimate_correlations(
     }
 
 
-def _scored(schema: Schema, axes: Sequence[VineAxis]) -> list[int]:
+def _list_scored_columns(schema: Schema, axes: Sequence[VineAxis]) -> list[int]:
     return [j for j in scored_columns(schema) if _varies(axes[j])]
 
 
@@ -146,10 +147,10 @@ def inflate_variance(known: Correlations, tables: Sequence[MeasuredTable], rows:
 def combine_with_tables(known: Correlations, tables: Sequence[MeasuredTable], rows: float) -> tuple[MeasuredTable, ...]:
     """Return the tables moved to the correlations that they and the sums measure together, each with a hint for its
     fits."""
-    return tuple(_sharpened(known, table, rows) for table in tables)
+    return tuple(_sharpen_table(known, table, rows) for table in tables)
 
 
-def _sharpened(known: Correlations, table: MeasuredTable, rows: float) -> MeasuredTable:
+def _sharpen_table(known: Correlations, table: MeasuredTable, rows: float) -> MeasuredTable:
     found = _read(known, table, rows)
     if found is None:
         return table

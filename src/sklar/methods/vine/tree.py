@@ -22,6 +22,7 @@ from sklar.model.vine.vine import Edge, maximum_spanning_tree
 MAX_FINE_GROUPS, MAX_FINE_LABELS = 32, 64
 """Most groups of an axis of numbers, which have an order, and of one of labels, which have none."""
 FINE_GROUPS = 48
+"""Groups of each column in the copula of an edge, whose table is spread over them."""
 TREE, TARGET, TRIPLES = "tree one", "target", "target triples"
 """Labels of the steps."""
 
@@ -104,8 +105,11 @@ def _fit_edge(axes: Sequence[VineAxis], table: MeasuredTable, coarse: MeasuredTa
 
 
 TARGET_GROUPS = 8
+"""Most groups of the target in tables with it."""
 TARGET_FINE_GROUPS = 64
+"""Most groups of another column in a table with the target."""
 TRIPLE_GROUPS = 10
+"""Most groups of each of two columns in a table with the target."""
 ROWS_PER_LINK = 2.5
 """Standard deviations that a cell of the only table of a column and the target holds on average: twice the number,
 hence half the groups, cost 2% of the error of pairs on HMEQ and 1% on compas (3,000 rows), and win no prediction."""

@@ -112,7 +112,7 @@ def _solve(h: Floats, k: Floats, joint: Floats) -> Floats:
         gap = bivariate_normal_cdf(h[at], k[at], np.sin(angle)) - joint[at]
         low, high = np.where(gap < 0, angle, low), np.where(gap >= 0, angle, high)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            step = angle - gap / _slope_at(h[at], k[at], angle)
+            step = angle - gap / _compute_slope(h[at], k[at], angle)
         inside = (step > low) & (step < high)
         moved = np.where(inside, step, (low + high) / 2)
         corr[at] = np.sin(angle)
@@ -121,7 +121,7 @@ def _solve(h: Floats, k: Floats, joint: Floats) -> Floats:
     return corr
 
 
-def _slope_at(h: Floats, k: Floats, angle: Floats) -> Floats:
+def _compute_slope(h: Floats, k: Floats, angle: Floats) -> Floats:
     sine, cosine = np.sin(angle), np.cos(angle)
     return np.exp(-(h * h + k * k - 2 * h * k * sine) / (2 * cosine * cosine)) / (2 * np.pi)
 

@@ -197,7 +197,7 @@ def _semidefinite(point: _Point) -> Floats:
 
 def _direction(point: _Point, accuracy: float) -> Floats:
     """Newton direction -V^-1 gradient by conjugate gradients, V a generalized Hessian, diagonally preconditioned."""
-    precondition = np.maximum(_hessian_diagonal(point), 1e-8)
+    precondition = np.maximum(_compute_hessian_diagonal(point), 1e-8)
     d = np.zeros_like(point.gradient)
     residual = -point.gradient
     z = residual / precondition
@@ -243,7 +243,7 @@ def _hessian(point: _Point, h: Floats) -> Floats:
     return h - lost
 
 
-def _hessian_diagonal(point: _Point) -> Floats:
+def _compute_hessian_diagonal(point: _Point) -> Floats:
     inside, outside, ratio = _split(point)
     inside, outside = inside**2, outside**2
     return inside.sum(axis=1) ** 2 + 2 * ((inside @ ratio) * outside).sum(axis=1)

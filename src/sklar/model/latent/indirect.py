@@ -19,11 +19,11 @@ from sklar.model.axis import even_levels
 from sklar.model.latent.normals import (
     ClassNormals,
     class_normals,
+    make_symmetric,
     shrink_factors,
     shrink_normal,
     shrink_spike_slab,
-    symmetric,
-    whitened,
+    whiten,
 )
 from sklar.model.latent.scores import Latent, marked_columns, normal_density, place_scores
 from sklar.model.latent.target import NO_BASIS, Basis
@@ -105,7 +105,7 @@ def make_world(
     chance = np.ones(size) if present is None else present
     return World(
         latents=latents,
-        noise=np.concatenate([whitened(ndtri(even_levels(n, size, rng))) for n in counts.tolist()]),
+        noise=np.concatenate([whiten(ndtri(even_levels(n, size, rng))) for n in counts.tolist()]),
         classes=np.repeat(np.arange(len(share)), counts),
         weights=np.repeat(share / counts, counts),
         scores=scores,
@@ -222,7 +222,7 @@ def _move_shifts(world: World, basis: Basis, moments: Moments, shifts: Floats, s
 
 def _move_pooled(world: World, seen: Moment, pooled: Floats, points: Floats, slopes: Floats) -> Floats:
     size = len(pooled)
-    residual = symmetric(seen.mean, size) - (points.T * world.weights) @ points
+    residual = make_symmetric(seen.mean, size) - (points.T * world.weights) @ points
     raw = np.clip(pooled + residual / slopes, -1.5, 1.5)
     np.fill_diagonal(raw, 0.0)
     return np.eye(size) + shrink_factors(raw, seen.variance, slopes)
@@ -238,4 +238,4 @@ def _move_differences(
     raw = np.stack([d[upper] for d in differences]) + basis.turn(seen.mean - simulated) / slopes[upper]
     noise = seen.variance / slopes[upper] ** 2
     lines = zip(np.clip(raw, -1.5, 1.5), basis.spread, strict=True)
-    return np.stack([symmetric(shrink_spike_slab(line, noise / spread), size) for line, spread in lines])
+    return np.stack([make_symmetric(shrink_spike_slab(line, noise / spread), size) for line, spread in lines])

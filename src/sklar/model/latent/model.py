@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.arrays import Floats, Ints, Mask
-from sklar.model.conditioning import Proposals, Runs, cover
+from sklar.model.conditioning import Proposals, Runs, merge_intervals
 from sklar.model.correlation.bivariate import truncated_normal
-from sklar.model.latent.normals import ClassNormals, whitened
+from sklar.model.latent.normals import ClassNormals, whiten
 from sklar.model.latent.scores import Latent
 from sklar.model.latent.target import Classes
 from sklar.model.margins.margin import Margin, restrict
@@ -48,7 +48,7 @@ class LatentNormalModel:
         classes = rng.permutation(np.searchsorted(np.cumsum(self.normals.share)[:-1], steps, side="right"))
         noise = rng.standard_normal((rows, self.normals.size))
         for k in range(len(self.normals.share)):
-            noise[classes == k] = whitened(noise[classes == k])
+            noise[classes == k] = whiten(noise[classes == k])
         u = self._even_uniforms(self.normals.place(noise, classes), rng)
         spread = [rng.permutation(_even_steps(rows, rng)) for _ in self.margins]
         if self.classes is not None:
@@ -209,7 +209,7 @@ def _cuts(model: LatentNormalModel, allowed: Mapping[int, Mask]) -> dict[int, Ru
     for i, latent in sorted(enumerate(model.latents), key=lambda pair: not pair[1].marks_null):
         if latent.column in allowed:
             places = _places(latent, allowed[latent.column], model.margins[latent.column])
-            runs = cover(latent.edges[:-1][places], latent.edges[1:][places])
+            runs = merge_intervals(latent.edges[:-1][places], latent.edges[1:][places])
             cuts[i] = Runs(low=model.normals.quantile(runs.low, i), high=model.normals.quantile(runs.high, i))
     return cuts
 

@@ -155,10 +155,10 @@ def shrink_factors(noisy: Floats, variance: float, slopes: Floats) -> Floats:
     big = values > edge
     factors = (vectors[:, big] * np.sqrt(values[big] ** 2 - edge**2)) @ vectors[:, big].T / slopes
     rest = shrink_spike_slab((noisy - factors)[upper], variance / slopes[upper] ** 2)
-    return symmetric(factors[upper] + rest, size)
+    return make_symmetric(factors[upper] + rest, size)
 
 
-def whitened(noise: Floats) -> Floats:
+def whiten(noise: Floats) -> Floats:
     """Return rows of noise with a mean of exactly 0 and covariance I, when there are enough rows: less chance, same
     distribution."""
     rows, size = noise.shape
@@ -169,7 +169,7 @@ def whitened(noise: Floats) -> Floats:
     return np.linalg.solve(factor, centred.T).T
 
 
-def symmetric(upper: Floats, size: int) -> Floats:
+def make_symmetric(upper: Floats, size: int) -> Floats:
     """Return the symmetric matrix with zero diagonal whose upper triangle, row by row, is given."""
     out = np.zeros((size, size))
     out[np.triu_indices(size, 1)] = upper

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sklar.arrays import Floats, Ints
-from sklar.model.margins.margin import Margin, cumulative
+from sklar.model.margins.margin import Margin, compute_cumulative
 from sklar.release.scores import SCORE_BITS
 
 MAX_CONSTANT_SHARE = 0.9999
@@ -54,7 +54,7 @@ def value_latent(column: int, margin: Margin, null: int | None, order: Ints | No
     mass = margin.dense()[codes]
     if mass.sum() <= 0:
         mass = np.ones(len(codes))
-    return Latent(column=column, order=codes, edges=cumulative(mass), null=-1 if null is None else null)
+    return Latent(column=column, order=codes, edges=compute_cumulative(mass), null=-1 if null is None else null)
 
 
 def null_latent(column: int, margin: Margin, null: int) -> Latent | None:

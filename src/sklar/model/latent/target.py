@@ -10,7 +10,7 @@ import numpy as np
 from sklar.arrays import Floats, Ints
 from sklar.model.latent.normals import SLAB_SHARES, shrink_mixture
 from sklar.model.latent.scores import place_scores
-from sklar.model.margins.margin import Margin, cumulative
+from sklar.model.margins.margin import Margin, compute_cumulative
 
 MAX_CLASSES = 6
 """Largest number of classes. More describe the target better, with fewer rows for each."""
@@ -158,4 +158,4 @@ def _order_along(effects: Floats, mass: Floats) -> LevelOrder:
     effects = effects - (effects @ mass)[:, None]
     leading = np.linalg.svd(effects * np.sqrt(mass), full_matrices=False)[0][:, 0]
     order = np.argsort(leading @ effects, kind="stable")
-    return LevelOrder(order=order, shifts=(effects * mass)[:, order] @ place_scores(cumulative(mass[order])))
+    return LevelOrder(order=order, shifts=(effects * mass)[:, order] @ place_scores(compute_cumulative(mass[order])))

@@ -126,13 +126,13 @@ def with_unit(layout: BinLayout, column: Column, unit: Unit | None) -> BinLayout
     """Return the layout of a column whose numbers are multiples of a unit: no bin of its cuts through one of them."""
     if unit is None or not isinstance(column, Integer | Real):
         return layout
-    anchor = anchors(column, unit)
+    anchor = find_anchors(column, unit)
     coarse, whole = _numbered(layout.coarse[anchor]), _numbered(layout.whole[anchor])
     layout = replace(layout, anchor=anchor, coarse=coarse, whole=whole)
-    return with_weights(layout, numbers_weigh(column.grid, {unit: 1.0}))
+    return weight_layout(layout, weigh_numbers(column.grid, {unit: 1.0}))
 
 
-def with_weights(layout: BinLayout, weight: Floats) -> BinLayout:
+def weight_layout(layout: BinLayout, weight: Floats) -> BinLayout:
     """Return the layout whose value codes are as wide as what they hold weighs; the density is smooth relative to
     that."""
     if not weight.sum() > 0:
@@ -141,7 +141,7 @@ def with_weights(layout: BinLayout, weight: Floats) -> BinLayout:
     return replace(layout, width=width / width.sum())
 
 
-def numbers_weigh(grid: Grid, parts: Mapping[Unit | None, float]) -> Floats:
+def weigh_numbers(grid: Grid, parts: Mapping[Unit | None, float]) -> Floats:
     """Return what each cell of a grid stands for if these parts of the numbers are multiples of these units (None:
     any)."""
     first = grid.starts.astype(np.float64)
@@ -188,7 +188,7 @@ def finer_lookup(
         if bins <= left:
             lumped[own], left = True, left - bins
     most = MOST_FINE_BINS // 2 + left - int(alone.sum())
-    parts = _parts(np.where(alone | lumped, 0.0, mass), part_mass, most)
+    parts = _count_parts(np.where(alone | lumped, 0.0, mass), part_mass, most)
     parts = np.where(alone, 1, np.where(lumped, MOST_PARTS, parts))
     block, cells = np.arange(len(starts)), np.flatnonzero(~alone)
     block[cells] = cells[_blocks(np.where(lumped, part_mass, mass)[cells], part_mass / 2)]
@@ -279,7 +279,7 @@ def joint_labels(layout: BinLayout, finer: Ints | None) -> Ints:
     return np.unique(both, return_inverse=True)[1].astype(np.int64)
 
 
-def _parts(mass: Floats, part_mass: float, most: int) -> Floats:
+def _count_parts(mass: Floats, part_mass: float, most: int) -> Floats:
     """In how many parts to cut each cell: of about the same mass, `part_mass` or more, so that there are at most
     `most`."""
     part_mass = max(part_mass, float(mass.sum()) / max(2 * most, 1), 1e-300)
@@ -374,7 +374,7 @@ def _cut(counted: Mask, parts: int) -> Ints:
     return np.unique(part, return_inverse=True)[1].astype(np.int64)
 
 
-def anchors(column: Integer | Real, unit: Unit) -> Ints:
+def find_anchors(column: Integer | Real, unit: Unit) -> Ints:
     """Return the value code that each value code is counted with: the one that holds the multiple nearest to its
     middle.
 

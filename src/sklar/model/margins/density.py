@@ -28,7 +28,7 @@ from sklar.model.margins.likelihood import (
     with_sampling,
 )
 from sklar.model.margins.nulls import expected_missing
-from sklar.model.margins.prior import POLYNOMIAL_STDS, DensityAxis, DensityKind, smooth
+from sklar.model.margins.prior import POLYNOMIAL_STDS, DensityAxis, DensityKind, make_smoothness_prior
 from sklar.model.margins.tails import with_tails
 from sklar.model.margins.transforms import clip_and_normalize
 from sklar.model.significance import critical_deviations
@@ -145,7 +145,7 @@ def _rough_counts(likelihood: Likelihood, support: CellSupport, counts: Floats, 
 
     The likelihood is of noise alone; it starts from the counts of cells where they were counted alone, with `sigma`.
     """
-    structure = smooth(support.position, support.chained, 1)
+    structure = make_smoothness_prior(support.position, support.chained, 1)
     known = np.log(np.maximum(counts, np.minimum(sigma, 1e300))) - likelihood.log_base
     theta = np.where(np.isfinite(sigma), np.minimum(known, 50.0), 0.0)
     best = Mode(theta=np.zeros(len(theta)), log_evidence=-np.inf)
@@ -158,7 +158,7 @@ def _rough_counts(likelihood: Likelihood, support: CellSupport, counts: Floats, 
 
 def _scan(likelihood: Likelihood, support: CellSupport, kind: DensityKind, start: Floats) -> list[Mode]:
     """Return modes over a grid of strengths, from the middle outwards until the evidence has clearly dropped."""
-    structure = smooth(support.position, support.chained, kind.order, kind.heavy)
+    structure = make_smoothness_prior(support.position, support.chained, kind.order, kind.heavy)
     grid = _STRENGTHS[kind.order]
     middle = len(grid) // 2
     first = find_mode(likelihood, structure, grid[middle], start)
@@ -271,7 +271,7 @@ def _mode(problem: _Problem, theta: Floats) -> tuple[Floats, float]:
         gradient = point.pull + problem.strength * point.theta - problem.shared * point.theta.sum()
         diagonal = problem.weight * point.model**2 + problem.strength + np.maximum(point.pull, 0.0)
         step, log_det = _solve(diagonal, point.model, problem, gradient)
-        after = _descend(problem, point, step)
+        after = _take_newton_step(problem, point, step)
         gain, point = point.value - after.value, after
         if min(gain, float(gradient @ step)) < _TOLERANCE:
             break
@@ -279,7 +279,7 @@ def _mode(problem: _Problem, theta: Floats) -> tuple[Floats, float]:
     return point.theta, -point.value + log_prior - 0.5 * log_det
 
 
-def _descend(problem: _Problem, point: _Point, step: Floats) -> _Point:
+def _take_newton_step(problem: _Problem, point: _Point, step: Floats) -> _Point:
     size = min(1.0, MAX_LOG_STEP / max(float(-step.min()), 1e-12))
     while size > 1e-3:
         after = _evaluate(problem, point.theta - size * step)

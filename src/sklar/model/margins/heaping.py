@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from sklar.arrays import Floats
-from sklar.model.margins.bins import numbers_weigh
+from sklar.model.margins.bins import weigh_numbers
 from sklar.model.margins.margin import Margin
 from sklar.model.margins.units import UnitSearch, base_unit, digits_of
 from sklar.model.significance import critical_deviations
@@ -78,7 +78,7 @@ class Rounding:
         """Return what each cell of the column's grid stands for: the masses of cells are a smooth density times
         these."""
         rest = max(1.0 - sum(self.heaping.values()), 0.0)
-        return numbers_weigh(grid, {**({self.base: rest} if rest > MIN_REST_SHARE else {}), **self.heaping})
+        return weigh_numbers(grid, {**({self.base: rest} if rest > MIN_REST_SHARE else {}), **self.heaping})
 
     def without_heaping(self) -> Rounding:
         """Return the same with all numbers multiples of the base alone."""
@@ -91,7 +91,7 @@ class Rounding:
         rest = {} if self.base in self.heaping else {self.base: max(1.0 - sum(self.heaping.values()), 0.0)}
         units = {**rest, **self.heaping}
         parts, counted = np.array(list(units.values())), np.asarray(counts[: search.classes], dtype=np.float64)
-        expected = _expect(margin, grid, list(units), search).counts(parts, rows) @ parts
+        expected = _expect_by_class(margin, grid, list(units), search).counts(parts, rows) @ parts
         off = (expected - counted) / _deviations(counted, sigma)
         return float(off @ off)
 
@@ -116,12 +116,12 @@ def find_rounding(
     base = base_unit(column) if found is None else found
     heaping = find_heaping(margin, column.grid, base, seen, rows)
     digits = digits_of(found) if found is not None and isinstance(column, Real) and column.unit is None else None
-    if found is not None and found != _decimal(digits):
+    if found is not None and found != _to_decimal_unit(digits):
         heaping = {found: 1.0 - sum(heaping.values()), **heaping}
     return Rounding(base=base, decimals=digits, heaping=heaping)
 
 
-def _decimal(digits: int | None) -> Fraction | None:
+def _to_decimal_unit(digits: int | None) -> Fraction | None:
     return None if digits is None else Fraction(1, 10**digits)
 
 
@@ -134,7 +134,7 @@ def find_heaping(
     """
     search, counts, sigma = seen
     units = [unit for unit in search.units if base is None or (unit > base and (unit / base).denominator == 1)]
-    expected = _expect(margin, grid, [base, *units], search)
+    expected = _expect_by_class(margin, grid, [base, *units], search)
     counted = np.asarray(counts[: search.classes], dtype=np.float64)
     spread = _deviations(counted, sigma)
     chosen, (left, parts) = [0], _fit(expected, [0], counted, spread, rows)
@@ -157,12 +157,12 @@ def _deviations(counted: Floats, sigma: float) -> Floats:
     return np.sqrt(sigma**2 + np.maximum(counted, 0.0) + (RELATIVE_MODEL_ERROR * counted) ** 2)
 
 
-def _expect(margin: Margin, grid: Grid, units: list[Fraction | None], search: UnitSearch) -> _Expected:
+def _expect_by_class(margin: Margin, grid: Grid, units: list[Fraction | None], search: UnitSearch) -> _Expected:
     cell = np.repeat(np.arange(len(margin.starts)), margin.widths())[: grid.cells]
     classes = search.classes + 1
     place, cells = cell * classes + search.lookup[: grid.cells], len(margin.starts)
     inside = np.stack(
-        [np.bincount(place, numbers_weigh(grid, {unit: 1.0}), minlength=cells * classes) for unit in units], axis=1
+        [np.bincount(place, weigh_numbers(grid, {unit: 1.0}), minlength=cells * classes) for unit in units], axis=1
     ).astype(np.float64)
     inside = inside.reshape(cells, classes, len(units))
     return _Expected(mass=margin.mass, weight=inside.sum(axis=1), inside=inside[:, : search.classes])

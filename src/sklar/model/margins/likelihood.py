@@ -167,13 +167,13 @@ def find_mode(likelihood: Likelihood, structure: PriorStructure, strength: float
     point = _evaluate(likelihood, structure, strength, start)
     log_det = inf
     for _ in range(_ROUNDS):
-        gradient, curvature = _slopes(likelihood, structure, point)
+        gradient, curvature = _compute_derivatives(likelihood, structure, point)
         factor, failed = _factorize(curvature.T, lower=1, clean=0, overwrite_a=1)
         if failed:
             break
         log_det = 2.0 * float(np.log(np.diag(factor)).sum())
         step = _solve(factor, gradient, lower=1)[0]
-        point, done = _descend(likelihood, structure, strength, point, step, float(gradient @ step))
+        point, done = _take_newton_step(likelihood, structure, strength, point, step, float(gradient @ step))
         if done:
             break
     return Mode(theta=point.theta, log_evidence=-point.value - 0.5 * log_det + 0.5 * len(start) * log(2.0 * pi))
@@ -209,7 +209,7 @@ def _normalizer(structure: PriorStructure, strength: float, k: int) -> float:
     return out
 
 
-def _slopes(likelihood: Likelihood, structure: PriorStructure, point: _Point) -> tuple[Floats, Floats]:
+def _compute_derivatives(likelihood: Likelihood, structure: PriorStructure, point: _Point) -> tuple[Floats, Floats]:
     pull = point.counts * point.pull
     curvature = point.counts[:, None] * likelihood.gram
     curvature *= point.counts
@@ -233,7 +233,7 @@ def _precision(structure: PriorStructure, bend: Floats) -> Floats:
     return out
 
 
-def _descend(
+def _take_newton_step(
     likelihood: Likelihood, structure: PriorStructure, strength: float, point: _Point, step: Floats, decrement: float
 ) -> tuple[_Point, bool]:
     """Return a damped step; done when the predicted or achieved gain is small."""

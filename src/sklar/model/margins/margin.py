@@ -60,7 +60,7 @@ class Margin:
 
     def edges(self) -> Floats:
         """Return the cumulative probability at the cell borders: 0 first, exactly 1 last."""
-        return cumulative(self.mass)
+        return compute_cumulative(self.mass)
 
     def ppf(self, u: ArrayLike) -> Ints:
         """Return the base code whose share of [0, 1) holds u; codes without mass are never returned."""
@@ -102,7 +102,7 @@ def restrict(margin: Margin, allowed: Mask) -> Margin:
     return margin_from_dense(margin.column, np.where(allowed, margin.dense(), 0.0))
 
 
-def cumulative(mass: Floats) -> Floats:
+def compute_cumulative(mass: Floats) -> Floats:
     """Return the cumulative share at the borders of masses of any sum: 0 first, exactly 1 last."""
     edges = np.concatenate([[0.0], np.cumsum(mass)])
     edges /= edges[-1]

@@ -42,7 +42,7 @@ class PriorStructure:
     heavy: bool = False
 
 
-def smooth(position: Floats, chained: Mask, order: int, heavy: bool = False) -> PriorStructure:
+def make_smoothness_prior(position: Floats, chained: Mask, order: int, heavy: bool = False) -> PriorStructure:
     """Return a discrete version of the penalty integral of (d^order theta / dx^order)^2 on irregular spacing.
 
     Divided differences of the given order, squared and weighted by the local spacing; the strength multiplies it. For

@@ -157,11 +157,11 @@ def _shortfall(sample: Singles, offsets: Floats, target: Floats) -> Floats:
 
 def _leaders(sample: Singles, offsets: Floats) -> tuple[Groups32, Groups32, Singles]:
     """Return the group with the largest sum of score and offset in every row, the one behind it, and by how much."""
-    from sklar.model.kernels import lead  # not at import time: numba is slow to load
+    from sklar.model.kernels import find_two_best_groups  # not at import time: numba is slow to load
 
     rows = sample.shape[1]
     first, second, gap = np.empty(rows, np.int32), np.empty(rows, np.int32), np.empty(rows, np.float32)
-    lead(sample, offsets.astype(np.float32), first, second, gap)
+    find_two_best_groups(sample, offsets.astype(np.float32), first, second, gap)
     return first, second, gap
 
 

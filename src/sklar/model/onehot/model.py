@@ -114,7 +114,7 @@ class OneHotModel:
 
 def picked_groups(scores: NDArray[np.float32], offsets: NDArray[np.float32], starts: Ints, sizes: list[int]) -> Codes:
     """Group of each column (line) and row: by sign where there are two, by the largest where there are more."""
-    from sklar.model.kernels import pick  # not at import time: numba is slow to load
+    from sklar.model.kernels import pick_best_group  # not at import time: numba is slow to load
 
     out = np.zeros((len(sizes), scores.shape[1]), dtype=np.int32)
     for column, size in enumerate(sizes):
@@ -122,7 +122,7 @@ def picked_groups(scores: NDArray[np.float32], offsets: NDArray[np.float32], sta
         if size == 2:
             out[column] = scores[low] + offsets[low] > 0
         elif size > 2:
-            pick(scores[low:high], offsets[low:high], out[column])
+            pick_best_group(scores[low:high], offsets[low:high], out[column])
     return out
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from sklar.arrays import Floats
-from sklar.model.axis import UNIFORM_MARGIN, clip_open, guide, guides
+from sklar.model.axis import UNIFORM_MARGIN, clip_open, make_search_guide, make_search_guides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class ClassPairs:
         return np.array(found) if found else None
 
 
-def checkerboard(edges1: Floats, edges2: Floats, table: Floats) -> Checkerboard:
+def make_checkerboard(edges1: Floats, edges2: Floats, table: Floats) -> Checkerboard:
     """Return the checkerboard copula nearest in relative entropy to a non-negative table."""
     return Checkerboard(edges1=edges1, edges2=edges2, mass=fit_margins(table, np.diff(edges1), np.diff(edges2)))
 
@@ -143,17 +143,21 @@ class Conditional:
 
     def forward(self, u: Floats, v: Floats) -> Floats:
         """Return CDF at u given v."""
-        from sklar.model.kernels import forward
+        from sklar.model.kernels import apply_h_function
 
         columns = np.ascontiguousarray(u), np.ascontiguousarray(v)
-        return forward(self.edges, self.edges_guide, self.given, self.given_guide, self.cdf, UNIFORM_MARGIN, *columns)
+        return apply_h_function(
+            self.edges, self.edges_guide, self.given, self.given_guide, self.cdf, UNIFORM_MARGIN, *columns
+        )
 
     def inverse(self, p: Floats, v: Floats) -> Floats:
         """Return the u with forward(u, v) = p."""
-        from sklar.model.kernels import inverse
+        from sklar.model.kernels import invert_h_function
 
         columns = np.ascontiguousarray(p), np.ascontiguousarray(v)
-        return inverse(self.edges, self.given, self.given_guide, self.cdf, self.cdf_guide, UNIFORM_MARGIN, *columns)
+        return invert_h_function(
+            self.edges, self.given, self.given_guide, self.cdf, self.cdf_guide, UNIFORM_MARGIN, *columns
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -190,5 +194,10 @@ def _conditional(edges: Floats, given: Floats, mass: Floats) -> Conditional:
     cdf[:, -1] = 1.0
     edges, given = np.ascontiguousarray(edges, dtype=float), np.ascontiguousarray(given, dtype=float)
     return Conditional(
-        edges=edges, given=given, cdf=cdf, edges_guide=guide(edges), given_guide=guide(given), cdf_guide=guides(cdf)
+        edges=edges,
+        given=given,
+        cdf=cdf,
+        edges_guide=make_search_guide(edges),
+        given_guide=make_search_guide(given),
+        cdf_guide=make_search_guides(cdf),
     )

@@ -7,7 +7,7 @@ import math
 from sklar.arrays import Floats
 
 
-def centred(table: Floats) -> Floats:
+def centre(table: Floats) -> Floats:
     """Return the table without its mean along each axis: its orthogonal projection on tables that sum to zero along
     all."""
     for axis in range(table.ndim):
@@ -23,7 +23,7 @@ def with_margins(interactions: Floats, rows: float, masses: tuple[Floats, Floats
     """
     first, second = masses
     k, m = len(first), len(second)
-    return centred(interactions) + rows * (first[:, None] / m + second[None, :] / k - 1 / (k * m))
+    return centre(interactions) + rows * (first[:, None] / m + second[None, :] / k - 1 / (k * m))
 
 
 def noisy_dimensions(shape: tuple[int, ...]) -> int:

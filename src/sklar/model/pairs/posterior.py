@@ -21,7 +21,7 @@ import numpy as np
 
 from sklar.arrays import Floats
 from sklar.model.axis import UNIFORM_MARGIN, interval_of
-from sklar.model.pairs.copula import Checkerboard, checkerboard, fit_margins, kendall_tau
+from sklar.model.pairs.copula import Checkerboard, fit_margins, kendall_tau, make_checkerboard
 from sklar.model.pairs.families import cell_masses, fit_family
 from sklar.model.pairs.hints import Pair, gaussian_cells
 from sklar.model.pairs.nulls import nulls_together
@@ -49,7 +49,7 @@ class PairEstimate:
     @property
     def copula(self) -> Checkerboard:
         """The checkerboard copula with these cells."""
-        return checkerboard(*self.edges, self.mass)
+        return make_checkerboard(*self.edges, self.mass)
 
     @property
     def tau(self) -> float:
@@ -78,7 +78,7 @@ def estimate_pair(tables: Sequence[MeasuredTable], rows: float, fine: Pair | Non
     else:
         row, column = _find_cells(first, grid)
         prior = keep_possible(prior, first.possible[row][:, column], masses)
-    seen = [_on_grid(table, rows, grid) for table in tables]
+    seen = [_put_on_grid(table, rows, grid) for table in tables]
     margins = margins_of_grid(prior.shape, *masses)
     mass = estimate_on_grid(prior / prior.sum(), seen, margins, MIN_STRENGTH, caution=VARIANCE_FACTOR)
     return PairEstimate(edges=grid, mass=mass, family=family)
@@ -101,7 +101,7 @@ def _prior_mean(table: MeasuredTable, rows: float, grid: Pair, *, has_order: boo
     return np.outer(np.diff(grid[0]), np.diff(grid[1])), "checkerboard"
 
 
-def _on_grid(table: MeasuredTable, rows: float, grid: Pair) -> GridTable:
+def _put_on_grid(table: MeasuredTable, rows: float, grid: Pair) -> GridTable:
     row, column = _find_cells(table, grid)
     cells = (row[:, None] * table.counts.shape[1] + column).ravel()
     variance = (table.sigma / rows) ** 2

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklar.arrays import Floats, Mask
 from sklar.errors import UsageError
 from sklar.model.axis import Scale, codes_at
-from sklar.model.conditioning import Proposals, Runs, mass_of_sets, mixture, place_inside
+from sklar.model.conditioning import Proposals, Runs, mass_of_sets, mix_proposals, place_inside
 from sklar.model.margins.margin import Margin
 from sklar.model.rvine.vine import FAMILIES, RegularVine
 from sklar.model.vine.sampling import runs_of
@@ -211,7 +211,7 @@ class SplitVineTable:
         shares = self.shares * values
         guesses = shares * [mass_of_sets(part.margins, others) for part in self.parts]
         parts = [self._part_proposals(at, own, others) if guesses[at] > 0 else None for at in range(len(self.parts))]
-        return mixture(shares, guesses, parts)
+        return mix_proposals(shares, guesses, parts)
 
     def _part_proposals(self, at: int, values: Mask, others: Mapping[int, Mask]) -> Proposals:
         """Return rows of one part with values of the response from its set."""

@@ -130,10 +130,10 @@ def table_cells(calibration: Calibration, codes: np.ndarray) -> np.ndarray:
 
 def log_weights(calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray) -> np.ndarray:
     """Return log-weight of every particle, cut at the ceiling; before that the weights have mean one under the vine."""
-    return weigher(calibration, scales)(particles)
+    return make_weigher(calibration, scales)(particles)
 
 
-def weigher(calibration: Calibration, scales: Sequence[Scale]) -> Callable[[np.ndarray], np.ndarray]:
+def make_weigher(calibration: Calibration, scales: Sequence[Scale]) -> Callable[[np.ndarray], np.ndarray]:
     """Return `log_weights` with everything prepared that does not depend on the particles."""
     if not calibration.tables:
         return lambda particles: np.zeros(len(particles))
@@ -209,16 +209,16 @@ def calibrate(
     weights = _normalize(np.minimum(tilt(cells, offsets, np.concatenate([table.dual for table in tables])), most))
     fitted = _sweep(tables, cells, weights, sweeps, tolerance)
     logs = tilt(cells, offsets, np.concatenate([table.dual for table in fitted]))
-    return _summary(partitions, fitted, logs), weights / weights.sum()
+    return _summarize(partitions, fitted, logs), weights / weights.sum()
 
 
-def untilted(calibration: Calibration, cells: np.ndarray) -> Calibration:
+def start_without_tilt(calibration: Calibration, cells: np.ndarray) -> Calibration:
     """Return the tables with the tilt that they start from: what rules alone leave of the particles."""
     duals = np.concatenate([table.dual for table in calibration.tables])
     from sklar.model.kernels import tilt
 
     offsets = table_offsets([table.observed for table in calibration.tables])
-    return _summary(calibration.partitions, calibration.tables, tilt(cells, offsets, duals))
+    return _summarize(calibration.partitions, calibration.tables, tilt(cells, offsets, duals))
 
 
 def hold_margins(calibration: Calibration, scales: Sequence[Scale], particles: np.ndarray) -> Calibration:
@@ -253,7 +253,7 @@ def _normalize(logs: np.ndarray) -> np.ndarray:
     return weights / weights.sum()
 
 
-def _summary(partitions: tuple[Partition, ...], tables: tuple[SoftTable, ...], logs: np.ndarray) -> Calibration:
+def _summarize(partitions: tuple[Partition, ...], tables: tuple[SoftTable, ...], logs: np.ndarray) -> Calibration:
     weights = _normalize(logs) * len(logs)
     return Calibration(
         partitions=partitions,

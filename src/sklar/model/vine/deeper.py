@@ -13,7 +13,7 @@ from sklar.model.pairs.copula import ClassPairs, GaussianPair, IndependentPair, 
 from sklar.model.pairs.families import PARAMETER_PRICE
 from sklar.model.pairs.tables import MeasuredTable
 from sklar.model.vine.sampling import draw_levels, transform
-from sklar.model.vine.vine import Edge, EdgeCandidate, Vine, candidates, maximum_spanning_tree, sampling_order
+from sklar.model.vine.vine import Edge, EdgeCandidate, Vine, list_candidate_edges, maximum_spanning_tree, sampling_order
 
 TRIED_CORRELATIONS = np.sin(np.linspace(-1, 1, 21) * np.arcsin(0.95))
 """Correlations tried for an edge, with 0 in the middle; parabolas through three points find what lies between."""
@@ -93,7 +93,7 @@ def next_tree(
 ) -> tuple[Edge, ...]:
     """Return the next tree: the spanning tree of largest total gain among the edges the proximity condition allows."""
     particles = _Particles(vine, rng, classes)
-    allowed = list(candidates(vine.trees[-1]))
+    allowed = list(list_candidate_edges(vine.trees[-1]))
     rough = [
         _guess(edge, particles, tables, rows) if edge.first in eligible and edge.second in eligible else NO_EDGE
         for edge in allowed

@@ -13,7 +13,7 @@ import numpy as np
 
 from sklar.errors import UsageError
 from sklar.model.axis import Scale, cells_at
-from sklar.model.pairs.interactions import centred
+from sklar.model.pairs.interactions import centre
 from sklar.model.vine.calibration import Partition, SoftTable, calibrate
 from sklar.model.vine.model import VineModel
 from sklar.model.vine.pool import POLISHING_SWEEPS, draw_pool
@@ -105,7 +105,7 @@ def _interval_with_margins(
     shares = [float(inside.mean()) for inside in chosen]
     spread = math.prod(part.count * a * (1 - a) for part, a in zip(parts, shares, strict=True))
     variance = _std(model, table) ** 2 * spread
-    inside = centred(table.observed.reshape([part.count for part in parts]))[np.ix_(*chosen)]
+    inside = centre(table.observed.reshape([part.count for part in parts]))[np.ix_(*chosen)]
     estimate = float(inside.sum()) * model.facts.rows
     for part, own, other in zip(parts, shares, shares[::-1], strict=True):
         content = _quietest_histogram(model, part.column, allowed.get(part.column))
@@ -210,7 +210,7 @@ def _with_fresh_margins(
 ) -> np.ndarray:
     """Return fresh noise of interactions, and the fresh noise of the margins of both columns in the place of theirs."""
     parts = [model.calibration.partitions[part] for part in table.parts]
-    fresh = centred(noise.reshape([part.count for part in parts]))
+    fresh = centre(noise.reshape([part.count for part in parts]))
     for axis, part in enumerate(parts):
         if part.column in histograms and len(parts) == 2:
             shift = _moved_groups(model, part, *histograms[part.column])

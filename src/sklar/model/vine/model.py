@@ -13,10 +13,17 @@ from sklar.model.conditioning import even_batches
 from sklar.model.margins.margin import Margin
 from sklar.model.pairs.copula import Checkerboard, ClassPairs, GaussianPair, IndependentPair
 from sklar.model.pairs.dependence import mutual_information
-from sklar.model.protocol import Proposals, RowProposals, joined
+from sklar.model.protocol import Proposals, RowProposals, join_proposals
 from sklar.model.vine.calibration import Calibration
 from sklar.model.vine.pool import POLISHING_SWEEPS, accepted_rows, average_tilts, draw_pool, pool_size
-from sklar.model.vine.rounding import choose_triples, group_cuts, proposals, round_rows, rounded_cells, spread_evenly
+from sklar.model.vine.rounding import (
+    choose_triples,
+    count_proposals,
+    group_cuts,
+    round_rows,
+    rounded_cells,
+    spread_evenly,
+)
 from sklar.model.vine.sampling import vine_proposals, vine_row_proposals
 from sklar.model.vine.vine import Edge, Vine
 
@@ -90,7 +97,7 @@ class VineModel:
 
     def simulate_rounded(self, rows: int, rng: np.random.Generator) -> np.ndarray:
         """Return rows whose counts lie nearer to the model than those of independent rows would."""
-        return joined(self.rounded_parts(rows, rng), rows, len(self.scales))
+        return join_proposals(self.rounded_parts(rows, rng), rows, len(self.scales))
 
     def rounded_parts(self, rows: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """Draw rows as `simulate_rounded`, part by part.
@@ -109,7 +116,7 @@ class VineModel:
             # Where sampling noise is small, triples do not pay.
             triples = [] if large else choose_triples(self.calibration, rng)
             cells, counts = rounded_cells(self.calibration, pool.codes, triples)
-            chosen = round_rows(cells, counts, pool.weights, len(part), proposals(len(part), rows), rng)
+            chosen = round_rows(cells, counts, pool.weights, len(part), count_proposals(len(part), rows), rng)
             for column, scale in enumerate(self.scales):
                 part[:, column] = codes_at(scale, spread_evenly(cuts[column], pool.particles[chosen, column], rng))
             tilt = average_tilts(tilt, pool, number)
@@ -141,18 +148,18 @@ def _describe_edge(edge: Edge, names: Sequence[str]) -> dict[str, Any]:
         "given": [names[column] for column in edge.given],
         "family": edge.family,
         "tau": round(edge.tau, 4),
-        "strength": round(strength(edge.copula), 4),
+        "strength": round(measure_strength(edge.copula), 4),
     }
 
 
-def strength(copula: Checkerboard | ClassPairs | GaussianPair | IndependentPair) -> float:
+def measure_strength(copula: Checkerboard | ClassPairs | GaussianPair | IndependentPair) -> float:
     """Return dependence of any shape on the scale of a correlation: sqrt(1 - exp(-2 I)), with I the mutual information.
 
     For the Gaussian copula this is |correlation| (Joe, JASA 1989); unlike Kendall's tau it means something for nominal
     columns too. Of pairs that differ by class it is the mean over the classes.
     """
     if isinstance(copula, ClassPairs):
-        return float(np.diff(copula.edges) @ [strength(pair) for pair in copula.pairs])
+        return float(np.diff(copula.edges) @ [measure_strength(pair) for pair in copula.pairs])
     if isinstance(copula, GaussianPair):
         return abs(copula.corr)
     if isinstance(copula, IndependentPair):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sklar.model.axis import Scale, codes_at
-from sklar.model.vine.calibration import Calibration, calibrate, part_codes, table_cells, weigher
+from sklar.model.vine.calibration import Calibration, calibrate, make_weigher, part_codes, table_cells
 from sklar.model.vine.sampling import draw_levels, simulate_vine, tabulate_vine, transform
 from sklar.model.vine.vine import Vine, sampling_order
 
@@ -76,7 +76,7 @@ def accepted_rows(
     A particle x of the vine is kept with probability w(x) / c, where w is its weight and c the ceiling of weights
     (von Neumann 1951). Kept particles are independent, with density proportional to vine times min(w, c).
     """
-    steps, tables, weigh = sampling_order(vine), tabulate_vine(vine), weigher(calibration, scales)
+    steps, tables, weigh = sampling_order(vine), tabulate_vine(vine), make_weigher(calibration, scales)
     ceiling = calibration.ceiling if calibration.tables else 1.0
     missing = rows
     while missing > 0:

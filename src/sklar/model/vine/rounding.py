@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from sklar.model.axis import Scale, clip_open, interval_of
-from sklar.model.conditioning import systematic
+from sklar.model.conditioning import resample_systematically
 from sklar.model.vine.calibration import MAX_TABLE_CELLS, Calibration, table_axes
 
 PROPOSALS_PER_ROW, FEW_PROPOSALS, MOST_PROPOSALS = (24, 400), 300_000, 3_000_000
@@ -19,7 +19,7 @@ MAX_TRIPLES = 400
 """All triples up to 14 columns; of more columns a random choice."""
 
 
-def proposals(rows: int, total: int) -> int:
+def count_proposals(rows: int, total: int) -> int:
     """Return proposals for `rows` rows of a sample of `total`.
 
     24 a row, but in a whole sample at most three million, and in a small one 300,000 (or 400 a row): there each row
@@ -41,10 +41,10 @@ def round_rows(
     """
     from sklar.model.kernels import swap_rows, weighted_counts
 
-    chosen = systematic(weights, rows, rng)
+    chosen = resample_systematically(weights, rows, rng)
     if len(counts) == 0 or rows == 0:
         return chosen
-    proposed = systematic(weights, effort, rng)
+    proposed = resample_systematically(weights, effort, rng)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     target = weighted_counts(cells, offsets, weights) * (rows / weights.sum())
     twice = 2.0 / (target + TARGET_OFFSET)

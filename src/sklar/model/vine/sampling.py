@@ -8,10 +8,10 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from sklar.model.axis import UNIFORM_MARGIN, Scale, clip_open, code_edges, codes_at, even_levels, interval_of
-from sklar.model.conditioning import Proposals, Runs, cover, place_inside
+from sklar.model.conditioning import Proposals, Runs, merge_intervals, place_inside
 from sklar.model.pairs.copula import Checkerboard, ClassPairs, GaussianPair, IndependentPair, Tabulated, tabulate
 from sklar.model.protocol import RowProposals
-from sklar.model.vine.calibration import Calibration, weigher
+from sklar.model.vine.calibration import Calibration, make_weigher
 from sklar.model.vine.vine import Edge, Step, Vine, sampling_order
 
 BLOCK_PARTICLES = 20_000
@@ -195,7 +195,7 @@ def vine_proposals(
     sets given the columns drawn before.
     """
     runs = {column: runs_of(scales[column], mask) for column, mask in allowed.items()}
-    steps, tables, weigh = sampling_order(vine, first=runs), tabulate_vine(vine), weigher(calibration, scales)
+    steps, tables, weigh = sampling_order(vine, first=runs), tabulate_vine(vine), make_weigher(calibration, scales)
 
     def propose(rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         uniforms, log = Uniforms(vine, tables), np.zeros(rows)
@@ -217,7 +217,7 @@ def vine_row_proposals(
     vine: Vine, scales: Sequence[Scale], calibration: Calibration, first: Sequence[int]
 ) -> RowProposals:
     """As `vine_proposals`, for rows that have each their own known codes."""
-    steps, tables, weigh = sampling_order(vine, first=first), tabulate_vine(vine), weigher(calibration, scales)
+    steps, tables, weigh = sampling_order(vine, first=first), tabulate_vine(vine), make_weigher(calibration, scales)
     ends = [code_edges(scale) for scale in scales]
 
     def propose(known: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -247,7 +247,7 @@ def runs_of(scale: Scale, allowed: np.ndarray) -> Runs:
     """Return intervals of the axis that cover what the allowed base codes own."""
     low, high = code_edges(scale)
     keep = allowed & (high > low)
-    return cover(low[keep], high[keep])
+    return merge_intervals(low[keep], high[keep])
 
 
 def draw_inside(step: Step, uniforms: Uniforms, runs: Runs, level: np.ndarray) -> np.ndarray:

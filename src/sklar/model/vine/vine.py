@@ -63,7 +63,7 @@ class EdgeCandidate:
     given: tuple[int, ...]
 
 
-def candidates(tree: tuple[Edge, ...]) -> Iterable[EdgeCandidate]:
+def list_candidate_edges(tree: tuple[Edge, ...]) -> Iterable[EdgeCandidate]:
     """Yield every edge allowed in the tree after `tree`: pairs of its edges that share a node."""
     at_node: dict[frozenset[int], list[int]] = {}
     for position, edge in enumerate(tree):

@@ -53,7 +53,7 @@ def page(visit: Visit) -> Response:
     person = None if schema is None else schema.person
     make = ["ledger", "create", entry.ledger, "--name", entry.name, "--epsilon", "3", "--delta", "1e-8"]
     lines = commands.Lines(
-        commands=[commands.typed(make), *(planned or example).typed],
+        commands=[commands.quote_typed(make), *(planned or example).typed],
         python=(
             "import sklar",
             f"ledger = sklar.Ledger.create({entry.ledger!r}, name={entry.name!r}, epsilon=3, delta=1e-8)",

@@ -90,7 +90,10 @@ def page(visit: Visit) -> Response:
     """Show all columns as rows of a table, and rules and the person as cards."""
     entry = visit.table
     lines = commands.Lines(
-        commands=(*commands.draft(entry).typed, commands.typed(["schema", "confirm", entry.schema, "--by", "NAME"])),
+        commands=(
+            *commands.draft(entry).typed,
+            commands.quote_typed(["schema", "confirm", entry.schema, "--by", "NAME"]),
+        ),
         python=(
             "import sklar",
             f"schema = sklar.draft_schema({entry.source!r}{commands.read_in_python(entry)})",

@@ -15,7 +15,10 @@ def page(visit: Visit) -> Response:
     entry = visit.table
     view, broken = ledger_of(visit)
     lines = commands.Lines(
-        commands=(commands.typed(["ledger", "show", entry.ledger]), commands.typed(["ledger", "verify", entry.ledger])),
+        commands=(
+            commands.quote_typed(["ledger", "show", entry.ledger]),
+            commands.quote_typed(["ledger", "verify", entry.ledger]),
+        ),
         python=("import sklar", f"sklar.verify_ledger({entry.ledger!r}).head"),
     )
     total = None if view is None else view.totals()

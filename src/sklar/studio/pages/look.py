@@ -38,7 +38,7 @@ def page(visit: Visit) -> Response:
     made = {what: visit.jobs.has_made(file) for what, file in _files(name).items()}
     lines = commands.Lines(
         commands=(
-            commands.typed(["report", f"{name}.sklar", "-o", f"{name}.public.html"]),
+            commands.quote_typed(["report", f"{name}.sklar", "-o", f"{name}.public.html"]),
             *commands.evaluate(entry, number, "").typed,
             *commands.write_page(entry, number).typed,
             *commands.picture(entry, number).typed,
