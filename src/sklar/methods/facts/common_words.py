@@ -1,4 +1,4 @@
-"""Labels that many tables share: a public list, counted like the labels of any category.
+"""Labels that are common in tables: a public list, counted like the labels of any category.
 
 A listed word needs no delta and a lower count than an unlisted label. The list is the same for every table: to
 look for words of one table here would need a look at its rows.

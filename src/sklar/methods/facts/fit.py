@@ -1,8 +1,8 @@
 """Measures the facts of a schema that are marked "pay": bounds of numbers, lists of labels and rows of a person.
 
 All bounds come from one call that counts every such column over public cells, and by sign; how many rows to use of a
-person from one histogram. Labels come from one discovery a column, which also counts words that many tables share, and
-from the number of values. A column of labels costs `label_weight` times as much as one of numbers; discoveries share
+person from one histogram. Labels come from one discovery a column, which also counts common words, and from the number
+of values. A column of labels costs `label_weight` times as much as one of numbers; discoveries share
 the allowance's delta.
 """
 
@@ -70,7 +70,7 @@ one row a person there would be no votes to share, and the promise would be stat
 MAX_TAIL_SIGMAS = 2.0
 """Standard deviations of its noise that a tail may have: else noise alone would make the bound large."""
 COVERED_PERSONS = 0.95
-"""Share of persons all of whose rows are used. More would make weights of single rows small to keep a few."""
+"""Share of persons with all of their rows used. More would make weights of single rows small to keep a few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -195,7 +195,7 @@ def choose_pairs(
         axes: the columns.
         rows: (noisy) number of rows.
         picks: number of pairs wanted.
-        always: a column all of whose pairs are always measured (a declared target), or None.
+        always: a column with all of its pairs measured (a declared target), or None.
     """
     groups = [axis.groups(CHOICE_GROUPS, 0.0, rows) for axis in axes]
     given = [] if always is None else _with(always, groups)

@@ -16,8 +16,8 @@ from sklar.model.pairs.parametric import FAMILIES, ParametricPair
 START_TAUS = (0.03, 0.07, 0.13, 0.2, 0.28, 0.37, 0.47, 0.58, 0.7, 0.82, 0.92)
 """Kendall's taus that the search starts from: each costs one CDF on the grid for every family, rotation and sign."""
 PARAMETER_PRICE = 2.0
-"""Chi-square that each parameter must gain, as Akaike's criterion asks for: of a deeper edge of the vine, and twice as
-much of a pair here, for its parameter and for the choice of its family."""
+"""Chi-square that each parameter must gain, by Akaike's criterion: of a deeper edge of the vine, and twice as much
+of a pair here, for its parameter and for the choice of its family."""
 
 
 def cell_masses(member: ParametricPair, edges1: Floats, edges2: Floats, tops: Tops = NO_NULLS) -> Floats:

@@ -139,7 +139,7 @@ def _student_cdf(u: Floats, v: Floats, corr: float) -> Floats:
     """Return the bivariate Student CDF at the quantiles of u and v, as a finite sum.
 
     With D = STUDENT_DF, s = sqrt(1 - r^2) and angles a, b that depend on (h, k), the CDF is
-    atan2(s, -r) / 2 pi plus D / 2 terms for h and as many for k, each a power of (1 + h^2 / D)^-1 times a partial sum
+    atan2(s, -r) / 2 pi plus D / 2 terms for each of h and k, each a power of (1 + h^2 / D)^-1 times a partial sum
     of the incomplete beta function of cos^2 a (Dunnett and Sobel 1954, equation 10).
     """
     from scipy.special import stdtrit

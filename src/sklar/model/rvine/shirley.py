@@ -26,7 +26,7 @@ MIN_ACCEPTED_SHARE = 1e-3
 """Least share of rows with an indicator in every column of a one-hot model as published, where others are drawn again:
 below, it would draw for ever."""
 NO_INDICATOR = -1
-"""Stands for the code of a row none of whose indicators is on."""
+"""Stands for the code of a row without any indicator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
