@@ -25,7 +25,7 @@ from tests.page.releases import fit_odd, fit_people, run_node
 
 pytestmark = pytest.mark.slow
 
-TOLERANCE = 1e-3
+TOLERANCE, QUANTILE_TOLERANCE = 1e-3, 1e-2
 """Part of the interval by which answers may differ that are computed from the same rows."""
 SIMULATED = 0.35
 """The same for answers from rows with a Gaussian copula, which are other rows here than in Python."""
@@ -88,7 +88,9 @@ def check_answers(model: Model, folder: Path, asked: list[Asked], tolerance: flo
             assert one.value is not None and one.low is not None and one.high is not None
             ends, width = np.array([one.value, one.low, one.high]), max(one.high - one.low, 1e-9)
             gap = np.abs(ends - [number["value"], number["low"], number["high"]]).max() / width
-            assert gap < tolerance, (text, one, number)
+            # Where hardly any row is between two round numbers, a quantile magnifies the last digits of shares.
+            most = max(tolerance, QUANTILE_TOLERANCE) if text.startswith(("quantile", "median")) else tolerance
+            assert gap < most, (text, one, number)
             assert re.sub(r"\d+%", "", number["how"]) == re.sub(r"\d+%", "", one.how), text
 
 

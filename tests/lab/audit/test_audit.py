@@ -213,7 +213,7 @@ class WeakStep(SystemNoise):
 def test_a_fifth_too_little_noise_on_any_one_release_is_caught(weak: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Coefficients of three columns, then three taus: 900 residuals of these have a mean square of 0.64 +- 0.03, and
     one of 0.84 would be caught."""
-    monkeypatch.setattr(audit, "releases", partial(run_for_releases, noise=WeakStep(weak, 4)))
+    monkeypatch.setattr(audit, "run_for_releases", partial(run_for_releases, noise=WeakStep(weak, 4)))
     found = sklar.audit("dpcopula-kendall", 1.0, runs=300, pairs=["lone label"], margins="privelet")
     faults = [
         fault

@@ -36,11 +36,11 @@ def test_counts_in_the_database_are_those_here(where: str, kind: str, nulls: tup
     ("kind", "column", "nulls", "words"),
     [
         ("text", Integer(0, 9), (), "numbers that come as text"),
-        ("text", Datetime("2020-01-01", "2020-12-31", calendar=[]), (), "moments that come as text"),
+        ("text", Datetime("2020-01-01", "2020-12-31", calendar=[]), (), "timestamps that come as text"),
         ("date", Category(("2020-02-29",)), (), "labels that are moments"),
         ("moment", Boolean(), (), "truth values that are moments"),
         ("date", Datetime("2020-01-01", "2020-12-31", calendar=[]), ("2020-02-02",), "moments that stand for null"),
-        ("zoned", Datetime("2020-01-01", "2020-12-31", zone="Europe/Berlin", calendar=[]), (), "clock of another"),
+        ("zoned", Datetime("2020-01-01", "2020-12-31", zone="Europe/Berlin", calendar=[]), (), "with another time zone"),
         ("date", Datetime("2000-01-01", "2030-12-31", calendar=["month", "weekday"]), (), "a calendar"),
     ],
 )
