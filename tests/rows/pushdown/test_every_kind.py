@@ -40,7 +40,7 @@ def test_counts_in_the_database_are_those_here(where: str, kind: str, nulls: tup
         ("date", Category(("2020-02-29",)), (), "labels that are moments"),
         ("moment", Boolean(), (), "truth values that are moments"),
         ("date", Datetime("2020-01-01", "2020-12-31", calendar=[]), ("2020-02-02",), "moments that stand for null"),
-        ("zoned", Datetime("2020-01-01", "2020-12-31", zone="Europe/Berlin", calendar=[]), (), "with another time zone"),
+        ("zoned", Datetime("2020-01-01", "2020-12-31", zone="Europe/Berlin", calendar=[]), (), "another time zone"),
         ("date", Datetime("2000-01-01", "2030-12-31", calendar=["month", "weekday"]), (), "a calendar"),
     ],
 )
