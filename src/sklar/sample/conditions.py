@@ -112,7 +112,8 @@ def _met_shares(column: Column, condition: Condition, heaping: Heaping) -> Float
     shares = condition.allowed.astype(np.float64)
     if condition.restriction is not None and isinstance(column, Number):
         covered = covered_shares(column, condition.restriction, heaping)
-        shares[: column.grid.cells] *= covered / covered.max()
+        # All are 0 where rows have no such number, as between the multiples of a unit.
+        shares[: column.grid.cells] *= covered / (covered.max() or 1.0)
     return shares
 
 

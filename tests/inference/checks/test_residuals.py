@@ -106,7 +106,7 @@ def test_one_cell_that_lost_a_fifth_of_a_small_table_is_found_among_many() -> No
         tables += [margin(rng.multinomial(432, other).astype(float), "gaussian", 13.0, rng) for _ in range(43)]
         checks = compute_residuals(tables, [model, *[other] * 43], [SMALL] * 44, 20_000)
         found += checks[0].contradicts
-    assert found >= 60  # chi-square alone finds none
+    assert found >= 70  # chi-square alone finds none
 
 
 def test_the_bound_for_the_largest_cell_holds() -> None:

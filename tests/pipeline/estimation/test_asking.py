@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import sklar
 from sklar.cli.main import app
-from sklar.errors import UsageError
+from sklar.errors import UnsupportedConditionError, UsageError
 from sklar.pipeline.estimation import asking
 from sklar.sample.rng import generator
 from tests.golden.cases import scripted_fit
@@ -304,3 +304,8 @@ def test_conditions_weigh_cells_by_the_numbers_that_rows_have(rounded: sklar.Mod
     drawn = rounded.sample(20_000, seed=2).to_pandas()["hours"]
     given = rounded.sample(20_000, seed=3, given={"hours": (37.5, 81)}).to_pandas()["hours"]
     assert np.mean(given == 37.5) == pytest.approx(np.mean(drawn[drawn >= 37.5] == 37.5), abs=0.02)
+
+
+def test_a_condition_on_numbers_between_the_multiples_of_a_unit_is_refused(rounded: sklar.Model) -> None:
+    with np.errstate(all="raise"), pytest.raises(UnsupportedConditionError, match="no row of the model has column 'income'"):
+        rounded.sample(5, given={"income": (30_010, 30_020)})
